@@ -111,11 +111,11 @@ def submission_and_loss(folder: Path) -> dict[str, float]:
 def takeover(folder: Path) -> dict[str, float]:
     """From the death of a service that looks after three jobs until its standby has looked after all of them."""
     job = KillableJob(folder / "service", 10_000_000, "400/second")
-    given = ["-Drest.port=0", "-Dfunke.service.warm-driver=false", "-Dtaskmanager.numberOfTaskSlots=8"]
+    settings = ["-Drest.port=0", "-Dfunke.service.warm-driver=false", "-Dtaskmanager.numberOfTaskSlots=8"]
     try:
         home = ServiceFolder(str(job.home))
         for standby in ([], ["--standby"]):
-            done = job.command("start-cluster", *given, *standby, seconds=_LIMIT_S)
+            done = job.command("start-cluster", *settings, *standby, seconds=_LIMIT_S)
             assert done.returncode == 0, done.stderr
         options = ["-Dexecution.checkpointing.interval=300ms", f"-Dexecution.checkpointing.dir={job.checkpoints}"]
         for number in range(3):
@@ -131,12 +131,12 @@ def takeover(folder: Path) -> dict[str, float]:
         killed = time.monotonic()
         os.kill(leader.pid, signal.SIGKILL)
         # A service says where it is when it has looked at all jobs for the first time.
-        taken = _awaited(lambda: (now := home.address()) is not None and now.pid != leader.pid, "a standby leads")
+        led_at = _awaited(lambda: (now := home.address()) is not None and now.pid != leader.pid, "a standby leads")
         assert [record.owner() for record in records] == owners, "a job was disturbed"
         job.command("stop-cluster", seconds=_LIMIT_S)
     finally:
         job.close()
-    return {"leader's death to jobs supervised again (s)": taken - killed}
+    return {"leader's death to jobs supervised again (s)": led_at - killed}
 
 
 def two_hosts(folder: Path) -> dict[str, float]:
@@ -156,9 +156,9 @@ def two_hosts(folder: Path) -> dict[str, float]:
                     command = cluster.funke("run", program, *arguments)
                 done = cluster.client.run("env", f"FUNKE_HOME={results}/home", *command, timeout_s=1200)
                 assert done.returncode == 0, done.stderr
-                found = [path.read_text().split() for path in results.glob("slot-*")]
-                assert sum(int(records) for _, records in found) == _ROWS
-                seconds.append(sum(float(cpu_s) for cpu_s, _ in found))
+                counts = [path.read_text().split() for path in results.glob("slot-*")]
+                assert sum(int(records) for _, records in counts) == _ROWS
+                seconds.append(sum(float(cpu_s) for cpu_s, _ in counts))
     finally:
         cluster.close()
     on_hosts, embedded = min(used["hosts"]), min(used["embedded"])

@@ -53,13 +53,13 @@ def first_paint() -> Paint:
         browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _WATCH})
         browser.execute_cdp_cmd("Network.enable", {})
         browser.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
-        found = []
+        times = []
         for _ in range(RUNS + 1):
             browser.get("about:blank")
             browser.get(url)
-            found.append(browser.execute_async_script(_READ))
+            times.append(browser.execute_async_script(_READ))
     # The first one finds a browser that has only just started.
-    kept = found[1:]
+    kept = times[1:]
     return Paint(
         statistics.median(each["paint"] for each in kept),
         statistics.median(each["useful"] for each in kept),

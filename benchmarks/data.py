@@ -44,13 +44,13 @@ def _files(target: Path, rows: int, line: Callable[[int], str]) -> Path:
         return target
     target.mkdir(parents=True, exist_ok=True)
     files, per_file = max(1, rows // ROWS_PER_FILE), min(rows, ROWS_PER_FILE)
-    made = min(files, 4)
-    for number in range(made):
+    count = min(files, 4)
+    for number in range(count):
         with (target / f"part-{number:03d}.txt").open("w") as out:
             out.writelines(map(line, range(number * per_file, (number + 1) * per_file)))
-    for number in range(made, files):
+    for number in range(count, files):
         link = target / f"part-{number:03d}.txt"
         link.unlink(missing_ok=True)
-        os.link(target / f"part-{number % made:03d}.txt", link)
+        os.link(target / f"part-{number % count:03d}.txt", link)
     (target / "_done").touch()
     return target

@@ -109,13 +109,13 @@ CHANGES: dict[str, tuple[str, dict[str, str], Callable[[Row], Row]]] = {
 
 def format_costs() -> list[FormatCost]:
     """What every format costs."""
-    found = [_plain_cost(name, {}) for name in ("json", "csv", "avro")]
+    costs = [_plain_cost(name, {}) for name in ("json", "csv", "avro")]
     schema = json.dumps(avro_schema(FIELDS))
     _SCHEMAS[REGISTRY, 1] = schema
     _NUMBERS[REGISTRY, "bench", schema] = 1
-    found.append(_plain_cost("avro-confluent", {"url": REGISTRY.url, "subject": "bench"}))
-    found.append(_raw_cost())
-    return found + [_change_cost(name, *how) for name, how in CHANGES.items()]
+    costs.append(_plain_cost("avro-confluent", {"url": REGISTRY.url, "subject": "bench"}))
+    costs.append(_raw_cost())
+    return costs + [_change_cost(name, *how) for name, how in CHANGES.items()]
 
 
 def _plain_cost(name: str, options: dict[str, str]) -> FormatCost:

@@ -50,9 +50,9 @@ def topic(rows: int) -> str:
 def connector_jar() -> str:
     """The jar that PyFlink needs, fetched once."""
     folder = ROOT / ".bench" / "jars"
-    found = list(folder.glob("flink-sql-connector-kafka-*.jar"))
-    if not found:
+    jars = list(folder.glob("flink-sql-connector-kafka-*.jar"))
+    if not jars:
         command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={CONNECTOR}", f"-DoutputDirectory={folder}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        found = list(folder.glob("flink-sql-connector-kafka-*.jar"))
-    return str(found[0])
+        jars = list(folder.glob("flink-sql-connector-kafka-*.jar"))
+    return str(jars[0])

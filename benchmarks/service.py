@@ -84,15 +84,15 @@ def running_service(*properties: str) -> Iterator[Service]:
 
 def submission_s(runs: int = 5, *properties: str) -> tuple[float, float]:
     """From the command to RUNNING, in seconds: the median of several submissions to a warm service, and the worst."""
-    found = []
+    times = []
     with running_service(*properties) as service:
         for number in range(runs):
             service.await_driver(number + 1)
             began_ms = time.time() * 1000
             job = service.run("waiting.py")
-            found.append((_running_since_ms(service.url, job) - began_ms) / 1000)
+            times.append((_running_since_ms(service.url, job) - began_ms) / 1000)
             service.funke("cancel", job)
-    return statistics.median(found), max(found)
+    return statistics.median(times), max(times)
 
 
 def _running_since_ms(url: str, job: str) -> float:
@@ -123,10 +123,10 @@ def overview_ms(ended: int = 100, running: int = 5) -> float:
             for each in owned if number % 5 == 0 else ():
                 each.put_view(sample_view(each.job_id, seen_ms=number))
             began = time.perf_counter()
-            found = client.get("/jobs/overview").json()["jobs"]
+            jobs = client.get("/jobs/overview").json()["jobs"]
             times.append((time.perf_counter() - began) * 1000)
-            if len(found) != ended + running:
-                raise SystemExit(f"{len(found)} jobs instead of {ended + running}")
+            if len(jobs) != ended + running:
+                raise SystemExit(f"{len(jobs)} jobs instead of {ended + running}")
             time.sleep(0.1)
         for each in owned:
             each.release()
@@ -185,14 +185,14 @@ def observed_ratio(arguments: list[str], pairs: int = 5) -> Watched:
     While the plain program runs, there is no service. Who comes first changes from pair to pair, so that a machine
     that gets slower and slower, or faster, favours neither.
     """
-    found = []
+    times = []
     for number in range(pairs):
         if number % 2:
             watched, plain = _watched_run(arguments), _plain_run(arguments)
         else:
             plain, watched = _plain_run(arguments), _watched_run(arguments)
-        found.append(Pair(plain, watched))
-    return Watched(tuple(found))
+        times.append(Pair(plain, watched))
+    return Watched(tuple(times))
 
 
 @contextlib.contextmanager
@@ -220,7 +220,7 @@ def _slots_cpu() -> Iterator[dict[int, float]]:
 
 def _plain_run(arguments: list[str]) -> Run:
     with tempfile.TemporaryDirectory(prefix="funke-bench-") as home, _slots_cpu() as used:
-        seconds = _reported(_funke(home, "run", "jobs.py", *arguments))
+        seconds = _seconds_of(_funke(home, "run", "jobs.py", *arguments))
     return Run(seconds, sum(used.values()) / seconds)
 
 
@@ -237,10 +237,10 @@ def _watched_run(arguments: list[str]) -> Run:
 def _seconds_in(home: str) -> float:
     """What the program that ran last has printed."""
     logs = [path for path in Path(home, "service", "logs").glob("*.log") if "SECONDS" in path.read_text()]
-    return _reported(max(logs, key=os.path.getmtime).read_text())
+    return _seconds_of(max(logs, key=os.path.getmtime).read_text())
 
 
-def _reported(printed: str) -> float:
+def _seconds_of(printed: str) -> float:
     return float(next(line.split()[1] for line in printed.splitlines() if line.startswith("SECONDS")))
 
 
@@ -252,11 +252,11 @@ def _drawing(service: Service) -> Iterator[None]:
         browser.get(service.url)
 
         def look(client: httpx.Client, is_over: threading.Event) -> None:
-            shown = None
+            latest = None
             while not is_over.wait(1):
                 job = _running_job(client)
-                if job not in (None, shown):
-                    shown = job
+                if job not in (None, latest):
+                    latest = job
                     browser.get(f"{service.url}/#{job}/graph")
 
         with _in_threads(service, look, _scrape):
@@ -313,7 +313,7 @@ def burst_ratio() -> tuple[float, float, float]:
 
 def _fed(connection: socket.socket, driver: int, per_second: int, seconds: float) -> list[float]:
     """Sends lines at a rate, as far as they are taken; what the processes hold meanwhile, in megabytes."""
-    found, end, is_over = [], time.monotonic() + seconds, threading.Event()
+    times, end, is_over = [], time.monotonic() + seconds, threading.Event()
 
     def send() -> None:
         connection.settimeout(0.5)
@@ -327,11 +327,11 @@ def _fed(connection: socket.socket, driver: int, per_second: int, seconds: float
     sender = threading.Thread(target=send, daemon=True)
     sender.start()
     while time.monotonic() < end:
-        found.append(_memory_mb(driver))
+        times.append(_memory_mb(driver))
         time.sleep(0.5)
     is_over.set()
     sender.join()
-    return found
+    return times
 
 
 def _memory_mb(root: int) -> float:

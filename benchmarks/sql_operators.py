@@ -102,8 +102,8 @@ def _tables() -> TableEnvironment:
 def _compile() -> None:
     """Waits until all kernels are compiled, which a long job does not feel."""
     modules = pkgutil.iter_modules(funke.engine.kernels.__path__, "funke.engine.kernels.")
-    found = [each for module in modules for each in vars(importlib.import_module(module.name)).values()]
-    kernels = [each for each in found if isinstance(each, Kernel)]
+    objects = [each for module in modules for each in vars(importlib.import_module(module.name)).values()]
+    kernels = [each for each in objects if isinstance(each, Kernel)]
     while None in [each.compiled(1 << 30) for each in kernels]:
         time.sleep(0.3)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -27,20 +28,21 @@ def measured(*command: str, option: str = "") -> dict[str, float]:
     full = [sys.executable, "-m", "funke", "run", *options, *command]
     printed = subprocess.run(full, cwd=PROGRAMS, capture_output=True, text=True, check=True).stdout
     lines = [line.split() for line in printed.splitlines()]
-    found = {words[1]: float(words[2]) for words in lines if words[0] == "FIGURE"}
+    values = {words[1]: float(words[2]) for words in lines if words[0] == "FIGURE"}
     for words in lines:
         if words[0] == "LATENCY":
-            found |= {"p50_ms": float(words[1]), "p99_ms": float(words[2])}
-    return found
+            values |= {"p50_ms": float(words[1]), "p99_ms": float(words[2])}
+    return values
 
 
 def intervals() -> Rows:
     """How often checkpoints are taken."""
     for every_ms in (100, 1_000, 10_000):
-        found = measured("trade_offs.py", "interval", str(every_ms))
+        values = measured("trade_offs.py", "interval", str(every_ms))
         late = [measured("trade_offs.py", "catch-up", str(every_ms), share)["catch_up_s"] for share in ("0.5", "0.8")]
-        speed, repeated = found["rows_per_s"], found["repeated"]
-        yield [f"{every_ms / 1000:g} s", f"{speed:,.0f}", f"{repeated:,.0f}", *(f"{each:.1f}" for each in late)]
+        speed, repeated = values["rows_per_s"], values["repeated"]
+        cells = ("not within a minute" if each == math.inf else f"{each:.1f}" for each in late)
+        yield [f"{every_ms / 1000:g} s", f"{speed:,.0f}", f"{repeated:,.0f}", *cells]
 
 
 def buffer_timeouts() -> Rows:
@@ -51,8 +53,8 @@ def buffer_timeouts() -> Rows:
             option = "execution.buffer-timeout.enabled=false"
         # With full buffers a slow stream waits for minutes.
         rates = ("1000", "50000") if timeout != "-1 ms" else ("50000",)
-        found = [measured("latency.py", rate, "1000", "5", option=option) for rate in rates]
-        cells = [f"{each['p50_ms']:.1f} / {each['p99_ms']:.1f}" for each in found]
+        values = [measured("latency.py", rate, "1000", "5", option=option) for rate in rates]
+        cells = [f"{each['p50_ms']:.1f} / {each['p99_ms']:.1f}" for each in values]
         yield [timeout if timeout != "-1 ms" else "-1 (full)", *([""] * (2 - len(cells))), *cells]
 
 
@@ -60,20 +62,20 @@ def sizes() -> Rows:
     """How much state there is."""
     for backend in ("hashmap", "rocksdb"):
         for megabytes in (100, 1_000):
-            found = measured("trade_offs.py", "state", str(megabytes), backend)
+            values = measured("trade_offs.py", "state", str(megabytes), backend)
             yield [
                 f"{megabytes / 1000:g} GB, {backend}",
-                *(f"{found[name]:,.0f}" for name in ("stall_ms", "p99_ms")),
-                f"{found['seconds']:.1f}",
-                *(f"{found[name]:,.0f}" for name in ("full_mb", "written_mb")),
+                *(f"{values[name]:,.0f}" for name in ("stall_ms", "p99_ms")),
+                f"{values['seconds']:.1f}",
+                *(f"{values[name]:,.0f}" for name in ("full_mb", "written_mb")),
             ]
 
 
 def pressures() -> Rows:
     """How checkpoints get through a job that is pressed back."""
     for mode in ("aligned", "unaligned", "at-least-once"):
-        found = [measured("trade_offs.py", "pressure", mode, str(share))["ms"] for share in PRESSURES.values()]
-        yield [mode, *(f"{each:,.0f}" for each in found)]
+        durations = [measured("trade_offs.py", "pressure", mode, str(share))["ms"] for share in PRESSURES.values()]
+        yield [mode, *(f"{each:,.0f}" for each in durations)]
 
 
 TABLES: dict[str, tuple[Callable[[], Rows], list[str]]] = {

@@ -12,7 +12,7 @@ import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -50,6 +50,8 @@ class KillableJob:
     options: dict[str, str] = field(default_factory=dict)
     is_quiet: bool = True
     program: Path = Path(soak_job.__file__)
+    # The lines that it must have written, by how many records there are.
+    expected: Callable[[int], Counter[str]] = soak_job.expected
     # What its processes find in their environment.
     variables: dict[str, str] = field(default_factory=dict)
     # Where its record and its checkpoints are; in its folder unless told otherwise.
@@ -234,7 +236,7 @@ class KillableJob:
 
     def outcome(self) -> Outcome:
         """Compares what is committed with what must be there."""
-        expected, result = soak_job.expected(self.records), soak_job.committed(self.output)
+        expected, result = self.expected(self.records), soak_job.committed(self.output)
         return Outcome(result.total(), expected - result, result - expected)
 
     def close(self) -> None:

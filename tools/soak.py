@@ -1,12 +1,13 @@
 """Disturbs a job at random, brings it back, and checks that nothing was lost, written twice, left over or unanswered.
 
-    python tools/soak.py [--seconds 600] [--seed N] [--kinds kill,pause,…] [--faults]
+    python tools/soak.py [--seconds 600] [--seed N] [--kinds kill,pause,…] [--jobs stream,sql] [--faults]
 
-Each round runs `tools/soak_job.py` while slots, Spark's workers, Spark's own process (the executor of an embedded
-session) and the driver are killed with SIGKILL or stopped for a while, the disk is full, files of checkpoints change,
-and commands come in between (`tools/disturbances.py`). A driver that is gone is followed by `funke recover`. In the end
-the job finishes, is stopped with a savepoint from which another one goes on, or is cancelled. With `--faults` every
-named step of an epoch is tried with every victim before.
+Each round runs `tools/soak_job.py` or `tools/soak_sql_job.py` while slots, Spark's workers, Spark's own process (the
+executor of an embedded session) and the driver are killed with SIGKILL or stopped for a while, the disk is full, files
+of checkpoints change, and commands come in between (`tools/disturbances.py`). A driver that is gone is followed by
+`funke recover`. In the end the job finishes, is stopped with a savepoint from which another one goes on, or is
+cancelled. Jobs that promise at least once may repeat lines. With `--faults` every named step of an epoch is tried with
+every victim before.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tools import soak_job, soak_sql_job
 from tools.crash_cases import FULL_MATRIX, run_case
 from tools.disturbances import KINDS, Commands, Disturbances
 from tools.killable_job import KillableJob, Outcome, Victim
@@ -54,7 +57,9 @@ _OPTIONS = {
 _ROCKSDB = {"state.backend.type": "rocksdb", "execution.checkpointing.incremental": "true"}
 _UNALIGNED = {"execution.checkpointing.unaligned": "true"}
 _LATE = {**_UNALIGNED, "execution.checkpointing.aligned-checkpoint-timeout": "50 ms"}
-_WAYS = ({}, {**_ROCKSDB, **_LATE}, _ROCKSDB, _UNALIGNED)
+_AT_LEAST_ONCE = {"execution.checkpointing.mode": "AT_LEAST_ONCE"}
+_WAYS: tuple[dict[str, str], ...] = ({}, {**_ROCKSDB, **_LATE}, _ROCKSDB, _UNALIGNED, _AT_LEAST_ONCE)
+_JOBS: dict[str, ModuleType] = {"stream": soak_job, "sql": soak_sql_job}
 
 
 @dataclass
@@ -71,6 +76,8 @@ class Tally:
     lines: int = 0
     lost: int = 0
     duplicated: int = 0
+    # By jobs that promise at least once.
+    repeated: int = 0
     unanswered: list[str] = field(default_factory=list)
     left_over: list[str] = field(default_factory=list)
 
@@ -92,6 +99,7 @@ class Tally:
             f"restarts {self.restarts} within a driver, {self.recoveries} by funke recover, "
             f"{self.fallbacks} from an older checkpoint\n"
             f"records {self.records}, lines committed {self.lines}\n"
+            f"lines repeated at least once {self.repeated}\n"
             f"duplicates {self.duplicated}\nlosses {self.lost}\n"
             f"unanswered {len(self.unanswered)}\nleft over {len(self.left_over)}"
         )
@@ -107,12 +115,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--kinds", default=",".join(KINDS), help=f"what may happen, of {', '.join(KINDS)}")
+    parser.add_argument("--jobs", default=",".join(_JOBS), help="which jobs run, in turn")
     parser.add_argument("--faults", action="store_true", help="first, every named step with every victim")
     parser.add_argument("--folder", help="keep the files here")
     options = parser.parse_args(arguments)
     kinds = options.kinds.split(",")
     if unknown := set(kinds) - KINDS.keys():
         parser.error(f"unknown kinds: {', '.join(sorted(unknown))}")
+    jobs = options.jobs.split(",")
+    if unknown := set(jobs) - _JOBS.keys():
+        parser.error(f"unknown jobs: {', '.join(sorted(unknown))}")
     seed = random.randrange(1 << 30) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     folder = Path(options.folder or tempfile.mkdtemp(prefix="funke-soak-"))
@@ -123,7 +135,8 @@ def main(arguments: list[str]) -> int:
     chance = random.Random(seed)
     end = time.monotonic() + options.seconds
     while tally.rounds == 0 or end - time.monotonic() > _ROUND_S / 2:
-        Round(folder / f"round-{tally.rounds}", tally.rounds, chance, kinds).run(end - time.monotonic(), tally)
+        job = _JOBS[jobs[tally.rounds % len(jobs)]]
+        Round(folder / f"round-{tally.rounds}", tally.rounds, chance, kinds, job).run(end - time.monotonic(), tally)
         print(f"round {tally.rounds}: {tally.kills} kills, {tally.records} records", flush=True)
     print(tally.text(), flush=True)
     has_failed = has_failed or not tally.is_good
@@ -137,11 +150,12 @@ def main(arguments: list[str]) -> int:
 class Round:
     """One job from start to end: disturbed for so many seconds, then left in peace until it is done."""
 
-    def __init__(self, folder: Path, number: int, chance: random.Random, kinds: list[str]) -> None:
+    def __init__(self, folder: Path, number: int, chance: random.Random, kinds: list[str], program: ModuleType) -> None:
         self._folder = folder
+        self._program = program
         self._chance = chance
         self._ending = _ENDINGS[number % len(_ENDINGS)]
-        self._forks = "fork" in kinds and number % 2 == 0
+        self._forks = "fork" in kinds and number % 2 == 0 and program is soak_job
         # After damage a job may have to write output again: other rounds show that it writes nothing twice.
         is_damaging = "kill" not in kinds or number % 3 == 1
         self._kinds = [kind for kind in kinds if KINDS[kind] and (kind != "damage" or is_damaging)]
@@ -156,7 +170,14 @@ class Round:
         records = max(1, int(_PER_SECOND * seconds * 0.5))
         disk = SmallDisk(self._folder / "disk", lambda: [pid for pids in self._writers(job).values() for pid in pids])
         job = KillableJob(
-            self._folder, records, f"{_PER_SECOND}/second", options, variables=variables, storage=disk.path
+            self._folder,
+            records,
+            f"{_PER_SECOND}/second",
+            options,
+            program=Path(str(self._program.__file__)),
+            expected=self._program.expected,
+            variables=variables,
+            storage=disk.path,
         )
         commands = Commands(job)
         disturbances = Disturbances(job, disk, commands, self._chance)
@@ -178,6 +199,10 @@ class Round:
         tally.recoveries += job.recoveries
         fallbacks = job.log().count(_GOING_BACK)
         tally.fallbacks += fallbacks
+        if self._way is _AT_LEAST_ONCE:
+            tally.repeated += outcome.duplicated.total()
+            lost = Counter({line: n for line, n in outcome.lost.items() if self._program.is_of_a_record(line)})
+            outcome = Outcome(outcome.lines, lost, Counter())
         _judge(outcome, is_complete, fallbacks, tally)
         for problem in [*commands.unanswered, *tally.left_over]:
             print(f"  {problem}", flush=True)

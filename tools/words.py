@@ -41,7 +41,6 @@ _FIXED_PARTICIPLES = {
 }
 # Folders whose participles are still to be replaced.
 _PENDING = (
-    "benchmarks/",
     "src/funke/cep/",
     "src/funke/engine/operators/patterns/",
     "src/funke/engine/sql/operators/column_matching.py",

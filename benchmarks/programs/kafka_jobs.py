@@ -19,13 +19,13 @@ def bare_partitions(servers, topic, numbers):
 
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bare", "enable.auto.commit": False})
     indexes = [TopicPartition(topic, number, 0) for number in numbers]
-    wanted = sum(consumer.get_watermark_offsets(index)[1] for index in indexes)
+    total = sum(consumer.get_watermark_offsets(index)[1] for index in indexes)
     consumer.assign(indexes)
-    found = 0
-    while found < wanted:
-        found += len(consumer.consume(5000, 0.1))
+    count = 0
+    while count < total:
+        count += len(consumer.consume(5000, 0.1))
     consumer.close()
-    return found
+    return count
 
 
 def bare(servers, topic, parallelism):

@@ -29,10 +29,10 @@ HOT = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
 
 
 def id_of(url, channel):
-    found = HOT.get(channel.lower())
-    if found is None:
-        found = url.partition("&channel_id=")[2].partition("&")[0]
-    return found
+    number = HOT.get(channel.lower())
+    if number is None:
+        number = url.partition("&channel_id=")[2].partition("&")[0]
+    return number
 
 
 class Weighted(AggregateFunction):

@@ -16,20 +16,20 @@ def own_processes():
     own, size = {os.getpid()}, 0
     while len(own) != size:
         size = len(own)
-        own |= {pid for pid, found in fields.items() if int(found[1]) in own}
+        own |= {pid for pid, words in fields.items() if int(words[1]) in own}
     return {pid: fields[pid] for pid in own if pid in fields}
 
 
 def cpu_s():
     """Processor seconds, those of processes that have ended included."""
     ticks = os.sysconf("SC_CLK_TCK")
-    return sum(sum(map(int, found[11:15])) for found in own_processes().values()) / ticks
+    return sum(sum(map(int, words[11:15])) for words in own_processes().values()) / ticks
 
 
 def peak_memory(is_over, peaks):
     """Until it is over: the most megabytes that the largest Python process and all Java had, under `python`, `java`."""
     while not is_over.wait(0.3):
-        found = {"python": 0, "java": 0}
+        sizes = {"python": 0, "java": 0}
         for pid in own_processes():
             try:
                 with open(f"/proc/{pid}/smaps_rollup") as rollup:
@@ -38,6 +38,6 @@ def peak_memory(is_over, peaks):
             except OSError:
                 continue
             name = "java" if is_java else "python"
-            found[name] = found[name] + megabytes if is_java else max(found[name], megabytes)
-        for name, megabytes in found.items():
+            sizes[name] = sizes[name] + megabytes if is_java else max(sizes[name], megabytes)
+        for name, megabytes in sizes.items():
             peaks[name] = max(peaks.get(name, 0), megabytes)

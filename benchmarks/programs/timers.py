@@ -51,8 +51,8 @@ def main():
     late = []
     for name in os.listdir(FOLDER):
         with open(os.path.join(FOLDER, name)) as lines:
-            found = list(map(float, lines))
-            late += found[len(found) * WARM_UP_S // (seconds + WARM_UP_S) :]
+            delays = list(map(float, lines))
+            late += delays[len(delays) * WARM_UP_S // (seconds + WARM_UP_S) :]
     late.sort()
     print("LATE", *(round(late[int(len(late) * share)], 2) for share in (0.5, 0.99, 0.999)), len(late))
 

@@ -92,7 +92,7 @@ def bytes_per_open_window(keys=100_000):
         with open("/proc/self/statm") as statm:
             return int(statm.read().split()[1]) * resource.getpagesize()
 
-    found = {}
+    counts = {}
     for assigner in (TumblingEventTimeWindows.of(Time.seconds(10)), EventTimeSessionWindows.with_gap(Time.minutes(10))):
         trigger = assigner.get_default_trigger(None)
         operator = create_window(Window(assigner, trigger, lambda row: row[0], aggregate=Average()))
@@ -104,8 +104,8 @@ def bytes_per_open_window(keys=100_000):
             rows = [(name, 1_700_000_000_000 + index, 1.5) for index, name in enumerate(names[start : start + 10_000])]
             operator.process_batch(rows, [row[1] for row in rows])
         rows = None
-        found[type(assigner).__name__] = (resident() - before) / keys
-    return found
+        counts[type(assigner).__name__] = (resident() - before) / keys
+    return counts
 
 
 if __name__ == "__main__":

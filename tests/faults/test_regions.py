@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from funke.common import Configuration, Types, WatermarkStrategy
-from funke.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from funke.datastream import KeyedProcessFunction, MapFunction, RuntimeContext, StreamExecutionEnvironment
 from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from funke.datastream.connectors.discard import DiscardingSink
 from funke.datastream.state import ValueStateDescriptor
+from funke.engine.jobs.attempts import region_failover
 from funke.table import EnvironmentSettings, StreamTableEnvironment
 from tests.harness.exact_files import committed, sink, wait_until
 from tools import soak_job
@@ -133,6 +135,46 @@ def test_a_slot_dies_in_a_checkpoint(spark: Any, tmp_path: Path, point: str, set
     job.client.get_job_execution_result().result()
     assert sorted([*job.attempts("left"), *job.attempts("right")]) == [0, 1]
     job.require_exact()
+
+
+class Noted(MapFunction):
+    """Adds a byte to a file for each record."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def map(self, value: int) -> int:
+        with self.path.open("ab") as file:
+            file.write(b".")
+        return value
+
+
+def test_sources_of_other_regions_do_not_wait_for_a_slot_that_dies_before_its_cut(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What else may have failed is waited for without end: the region stays away.
+    monkeypatch.setattr(region_failover, "_OTHER_FAILURES_S", 3600.0)
+    marks = tmp_path / "marks"
+    configuration = Configuration()
+    configuration.set_string("execution.checkpointing.dir", str(tmp_path / "checkpoints"))
+    configuration.set_string("funke.fault", f"after-barrier:2:hold@{marks}")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(1)
+    env.enable_checkpointing(300)
+    for name in ("left", "right"):
+        rate = RateLimiterStrategy.per_second(1000)
+        source = DataGeneratorSource(lambda index: index, None, Types.LONG(), rate_limiter_strategy=rate)
+        numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), name)
+        numbers.map(Noted(tmp_path / name)).sink_to(DiscardingSink())
+    client = env.execute_async()
+    wait_until(lambda: list(marks.glob("after-barrier-*.*")))
+    (held,) = marks.glob("after-barrier-*.*")
+    os.kill(int(held.name.rpartition(".")[2]), signal.SIGKILL)
+    paths = [tmp_path / "left", tmp_path / "right"]
+    read = [path.stat().st_size for path in paths]
+    # More than can have been handed out before.
+    wait_until(lambda: any(path.stat().st_size > size + 1000 for path, size in zip(paths, read, strict=True)))
+    client.cancel().result()
 
 
 def test_both_regions_fail_one_in_the_restart_of_the_other(spark: Any, tmp_path: Path) -> None:

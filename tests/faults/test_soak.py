@@ -22,8 +22,10 @@ SOAK = Path(__file__).resolve().parents[2] / "tools" / "soak.py"
 KINDS = "kill,pause,savepoint,restore,disk,ask"
 
 
-def test_nothing_is_lost_or_written_twice(tmp_path: Path) -> None:
-    command = [sys.executable, str(SOAK), "--seconds", "20", "--seed", "7", "--kinds", KINDS, "--folder", str(tmp_path)]
+@pytest.mark.parametrize(("job", "seconds"), [("stream", 15), ("sql", 10)])
+def test_nothing_is_lost_or_written_twice(tmp_path: Path, job: str, seconds: int) -> None:
+    command = [sys.executable, str(SOAK), "--jobs", job, "--seconds", str(seconds), "--seed", "7", "--kinds", KINDS]
+    command += ["--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "duplicates 0\nlosses 0\nunanswered 0\nleft over 0" in done.stdout

@@ -12,7 +12,17 @@ __all__ = ["AfterMatchSkipStrategy"]
 
 @dataclass(frozen=True)
 class AfterMatchSkipStrategy:
-    """What happens to the partial matches that have events in common with a match; made by its class methods."""
+    """What happens to the partial matches that have events in common with a match; made by its class methods.
+
+    >>> from funke.cep import CEP, AfterMatchSkipStrategy, Pattern
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> skip = AfterMatchSkipStrategy.skip_past_last_event()
+    >>> pattern = Pattern.begin("as", skip).where(lambda letter: letter == "a").times(2)
+    >>> letters = StreamExecutionEnvironment.get_execution_environment().from_collection(["a", "a", "a", "a"])
+    >>> matches = CEP.pattern(letters, pattern).in_processing_time()
+    >>> list(matches.select(lambda match: match["as"]).execute_and_collect())  # no_skip() gives three
+    [['a', 'a'], ['a', 'a']]
+    """
 
     _skip: Skip
 

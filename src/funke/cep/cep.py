@@ -15,7 +15,16 @@ __all__ = ["CEP"]
 
 
 class CEP:
-    """Applies patterns to streams."""
+    """Applies patterns to streams.
+
+    >>> from funke.cep import CEP, Pattern
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> pattern = Pattern.begin("low").where(lambda x: x < 10).next("high").where(lambda x: x > 90)
+    >>> readings = StreamExecutionEnvironment.get_execution_environment().from_collection([5, 50, 7, 99])
+    >>> jumps = CEP.pattern(readings, pattern).in_processing_time()
+    >>> list(jumps.select(lambda match: (match["low"], match["high"])).execute_and_collect())
+    [([7], [99])]
+    """
 
     @staticmethod
     def pattern(

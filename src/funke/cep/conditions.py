@@ -19,7 +19,19 @@ __all__ = ["IterativeCondition", "SimpleCondition", "to_condition"]
 
 
 class IterativeCondition(Function):
-    """A condition that may look at the events that were taken before."""
+    """A condition that may look at the events that were taken before.
+
+    >>> from funke.cep import CEP, IterativeCondition, Pattern
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> class AboveFirst(IterativeCondition):
+    ...     def filter(self, value, ctx):
+    ...         return value > next(iter(ctx.get_events_for_pattern("first")))
+    >>> pattern = Pattern.begin("first").next("higher").where(AboveFirst())
+    >>> readings = StreamExecutionEnvironment.get_execution_environment().from_collection([5, 3, 8])
+    >>> rises = CEP.pattern(readings, pattern).in_processing_time()
+    >>> list(rises.select(lambda match: match["first"] + match["higher"]).execute_and_collect())
+    [[3, 8]]
+    """
 
     Context = MatchSoFar
 
@@ -29,7 +41,16 @@ class IterativeCondition(Function):
 
 
 class SimpleCondition(Function):
-    """A condition of the event alone."""
+    """A condition of the event alone.
+
+    >>> from funke.cep import Pattern, SimpleCondition
+    >>> class Large(SimpleCondition):
+    ...     def filter(self, value):
+    ...         return value > 500
+    >>> pattern = Pattern.begin("large").where(Large())  # or where(lambda amount: amount > 500)
+    >>> Large().filter(700)
+    True
+    """
 
     @abstractmethod
     def filter(self, value: Any) -> bool:

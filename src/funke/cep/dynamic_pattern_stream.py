@@ -18,7 +18,24 @@ __all__ = ["DynamicPatternStream"]
 
 
 class DynamicPatternStream:
-    """The matches of patterns whose definitions come with a stream."""
+    """The matches of patterns whose definitions come with a stream.
+
+    >>> import json
+    >>> from funke.cep import CEP, Pattern, PatternProcessFunction
+    >>> from funke.common import Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> class Users(PatternProcessFunction):
+    ...     def process_match(self, match, ctx):
+    ...         yield ctx.pattern_id(), match["large"][0].user
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> payment = Types.ROW_NAMED(["user", "amount"], [Types.STRING(), Types.INT()])
+    >>> payments = env.from_collection([], payment).key_by(lambda payment: payment.user)
+    >>> definition = {"id": "fraud", "version": 1, "pattern": Pattern.begin("large").where("amount > 500").to_json()}
+    >>> definitions = env.from_collection([json.dumps(definition)], Types.STRING())
+    >>> frauds = CEP.dynamic_patterns(payments, definitions).process(Users())
+    >>> type(CEP.dynamic_patterns(payments, definitions)).__name__
+    'DynamicPatternStream'
+    """
 
     def __init__(self, stream: KeyedStream, definitions: DataStream) -> None:
         self._stream = stream

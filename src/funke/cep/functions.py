@@ -23,7 +23,15 @@ Match = Mapping[str, list[Any]]
 
 
 class PatternSelectFunction(Function):
-    """Makes one element out of each match."""
+    """Makes one element out of each match.
+
+    >>> from funke.cep import PatternSelectFunction
+    >>> class Total(PatternSelectFunction):
+    ...     def select(self, pattern):
+    ...         return sum(pattern["small"]) + sum(pattern["large"])
+    >>> Total().select({"small": [1, 2], "large": [700]})  # PatternStream.select(Total()) does this for each match
+    703
+    """
 
     @abstractmethod
     def select(self, pattern: Match) -> Any:
@@ -31,7 +39,15 @@ class PatternSelectFunction(Function):
 
 
 class PatternFlatSelectFunction(Function):
-    """Makes any number of elements out of each match."""
+    """Makes any number of elements out of each match.
+
+    >>> from funke.cep import PatternFlatSelectFunction
+    >>> class Each(PatternFlatSelectFunction):
+    ...     def flat_select(self, pattern):
+    ...         yield from pattern["small"]
+    >>> list(Each().flat_select({"small": [1, 2], "large": [700]}))  # as PatternStream.flat_select(Each()) does
+    [1, 2]
+    """
 
     @abstractmethod
     def flat_select(self, pattern: Match) -> Iterable[Any] | None:
@@ -39,7 +55,15 @@ class PatternFlatSelectFunction(Function):
 
 
 class PatternTimeoutFunction(Function):
-    """Makes one element out of each partial match that has timed out."""
+    """Makes one element out of each partial match that has timed out.
+
+    >>> from funke.cep import PatternTimeoutFunction
+    >>> class Unpaid(PatternTimeoutFunction):
+    ...     def timeout(self, pattern, timeout_timestamp):
+    ...         return pattern["order"][0], timeout_timestamp
+    >>> Unpaid().timeout({"order": ["order 7"]}, 60_000)  # select(tag, Unpaid(), function) does this
+    ('order 7', 60000)
+    """
 
     @abstractmethod
     def timeout(self, pattern: Match, timeout_timestamp: int) -> Any:
@@ -47,7 +71,15 @@ class PatternTimeoutFunction(Function):
 
 
 class PatternFlatTimeoutFunction(Function):
-    """Makes any number of elements out of each partial match that has timed out."""
+    """Makes any number of elements out of each partial match that has timed out.
+
+    >>> from funke.cep import PatternFlatTimeoutFunction
+    >>> class Unpaid(PatternFlatTimeoutFunction):
+    ...     def timeout(self, pattern, timeout_timestamp):
+    ...         yield from pattern.get("order", [])
+    >>> list(Unpaid().timeout({"order": ["order 7"]}, 60_000))  # flat_select(tag, Unpaid(), function) does this
+    ['order 7']
+    """
 
     @abstractmethod
     def timeout(self, pattern: Match, timeout_timestamp: int) -> Iterable[Any] | None:

@@ -26,7 +26,14 @@ _OPTIONAL_BEFORE_NOT = (
 
 
 class WithinType(Enum):
-    """What `within` is about."""
+    """What `within` is about.
+
+    >>> from funke.cep import Pattern, WithinType
+    >>> from funke.common import Time
+    >>> clicks = Pattern.begin("first").next("second").next("third")
+    >>> clicks.within(Time.seconds(10), WithinType.PREVIOUS_AND_CURRENT).get_name()  # from each click to the next one
+    'third'
+    """
 
     FIRST_AND_LAST = "first and last"
     PREVIOUS_AND_CURRENT = "previous and current"
@@ -278,7 +285,19 @@ class Pattern:
 
 
 class GroupPattern(Pattern):
-    """A pattern as a part of another one, with a quantifier of its own."""
+    """A pattern as a part of another one, with a quantifier of its own.
+
+    >>> from funke.cep import CEP, GroupPattern, Pattern
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> pair = Pattern.begin("a").where(lambda x: x == "a").next("b").where(lambda x: x == "b")
+    >>> twice = Pattern.begin(pair).times(2).consecutive()
+    >>> isinstance(twice, GroupPattern)
+    True
+    >>> letters = StreamExecutionEnvironment.get_execution_environment().from_collection(["a", "b", "a", "b"])
+    >>> matches = CEP.pattern(letters, twice).in_processing_time()
+    >>> list(matches.select(lambda match: (match["a"], match["b"])).execute_and_collect())
+    [(['a', 'a'], ['b', 'b'])]
+    """
 
     def __init__(
         self,

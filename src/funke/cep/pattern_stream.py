@@ -36,7 +36,16 @@ __all__ = ["PatternStream", "required_tag", "rows_for_conditions"]
 
 
 class PatternStream:
-    """The matches of a pattern in a stream."""
+    """The matches of a pattern in a stream.
+
+    >>> from funke.cep import CEP, Pattern, PatternStream
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> pattern = Pattern.begin("low").where(lambda x: x < 10).next("high").where(lambda x: x > 90)
+    >>> readings = StreamExecutionEnvironment.get_execution_environment().from_collection([5, 95, 50])
+    >>> jumps: PatternStream = CEP.pattern(readings, pattern).in_processing_time()
+    >>> list(jumps.flat_select(lambda match: match["low"] + match["high"]).execute_and_collect())
+    [5, 95]
+    """
 
     def __init__(self, stream: DataStream, pattern: Pattern, comparator: Callable[[Any, Any], int] | None) -> None:
         # Without keys all events are in one subtask.

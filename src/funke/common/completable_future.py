@@ -10,7 +10,13 @@ __all__ = ["CompletableFuture"]
 
 
 class CompletableFuture:
-    """Wraps a :class:`concurrent.futures.Future` under the names of Flink's API."""
+    """Wraps a :class:`concurrent.futures.Future` under the names of Flink's API.
+
+    >>> from funke.common import CompletableFuture
+    >>> future = CompletableFuture.completed("savepoint-7")  # methods of JobClient return such futures
+    >>> future.done(), future.result(), future.exception()
+    (True, 'savepoint-7', None)
+    """
 
     def __init__(self, future: Future[Any], py_class: Callable[[Any], Any] | None = None) -> None:
         self._future = future

@@ -16,8 +16,10 @@ T = TypeVar("T")
 class ConfigOptions:
     """Builds a :class:`ConfigOption`.
 
-    >>> ConfigOptions.key("tmp.dir").string_type().default_value("/tmp").key
-    'tmp.dir'
+    >>> from funke.common import ConfigOptions
+    >>> option = ConfigOptions.key("shop.name").string_type().default_value("corner shop")
+    >>> option.key, option.default
+    ('shop.name', 'corner shop')
     """
 
     @staticmethod

@@ -18,7 +18,12 @@ T = TypeVar("T")
 class Configuration:
     """Stores values by key.
 
-    >>> Configuration().set_string("parallelism.default", "4").get_integer("parallelism.default", 1)
+    >>> from funke.common import Configuration
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> configuration = Configuration().set_string("parallelism.default", "4")
+    >>> configuration.get_integer("parallelism.default", 1)
+    4
+    >>> StreamExecutionEnvironment.get_execution_environment(configuration).get_parallelism()
     4
     """
 

@@ -18,7 +18,15 @@ __all__ = ["ExecutionConfig"]
 
 
 class ExecutionConfig:
-    """A view of an environment's configuration; what is set here is set there."""
+    """A view of an environment's configuration; what is set here is set there.
+
+    >>> from funke.common import ExecutionConfig
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> config: ExecutionConfig = StreamExecutionEnvironment.get_execution_environment().get_config()
+    >>> _ = config.set_global_job_parameters({"shop": "corner shop"}).set_max_parallelism(720)
+    >>> config.get_max_parallelism(), config.get_global_job_parameters()["shop"]
+    (720, 'corner shop')
+    """
 
     PARALLELISM_DEFAULT = -1
     PARALLELISM_UNKNOWN = -2

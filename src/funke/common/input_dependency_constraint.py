@@ -8,7 +8,12 @@ __all__ = ["InputDependencyConstraint"]
 
 
 class InputDependencyConstraint(Enum):
-    """Which inputs must have data before a task starts: any of them, or all."""
+    """Which inputs must have data before a task starts: any of them, or all.
+
+    >>> from funke.common import InputDependencyConstraint
+    >>> [constraint.name for constraint in InputDependencyConstraint]
+    ['ANY', 'ALL']
+    """
 
     ANY = 0
     ALL = 1

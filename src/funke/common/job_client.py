@@ -18,7 +18,17 @@ pass_on_names(__name__)
 
 
 class JobClient:
-    """A client of one job."""
+    """A client of one job.
+
+    >>> from funke.common import JobClient
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> _ = env.from_collection([1, 2, 3]).filter(lambda number: False).print()
+    >>> client: JobClient = env.execute_async("Nothing to print")  # returns at once
+    >>> result = client.get_job_execution_result().result()  # waits for the end
+    >>> client.get_job_status().result().name, result.get_job_id() == client.get_job_id()
+    ('FINISHED', True)
+    """
 
     def __init__(self, job: SubmittedJob) -> None:
         self._job = job

@@ -11,7 +11,16 @@ __all__ = ["JobExecutionResult"]
 
 
 class JobExecutionResult:
-    """Tells how long a job ran and what its accumulators held at the end."""
+    """Tells how long a job ran and what its accumulators held at the end.
+
+    >>> from funke.common import JobExecutionResult
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> _ = env.from_collection([1, 2, 3]).filter(lambda number: False).print()
+    >>> result: JobExecutionResult = env.execute("Nothing to print")
+    >>> result.get_net_runtime() >= 0, result.get_all_accumulator_results()
+    (True, {})
+    """
 
     def __init__(self, summary: JobSummary) -> None:
         self._summary = summary

@@ -8,7 +8,12 @@ __all__ = ["JobID"]
 
 
 class JobID:
-    """Identifies a job: 32 hexadecimal digits, random when none are given."""
+    """Identifies a job: 32 hexadecimal digits, random when none are given.
+
+    >>> from funke.common import JobID
+    >>> str(JobID("8c2c4c3f0d0c4f6a9f8d7c6b5a493827"))  # JobClient.get_job_id() returns that of a job
+    '8c2c4c3f0d0c4f6a9f8d7c6b5a493827'
+    """
 
     __slots__ = ("_hex",)
 

@@ -27,7 +27,13 @@ def _to_timedelta(duration: Duration) -> timedelta:
 
 
 class RestartStrategyConfiguration(ABC):
-    """One way to deal with failures."""
+    """One way to deal with failures.
+
+    >>> from funke.common import RestartStrategies, RestartStrategyConfiguration
+    >>> strategy: RestartStrategyConfiguration = RestartStrategies.no_restart()
+    >>> strategy.get_description()
+    'Restart deactivated.'
+    """
 
     @abstractmethod
     def get_description(self) -> str:
@@ -39,7 +45,16 @@ class RestartStrategyConfiguration(ABC):
 
 
 class RestartStrategies:
-    """Creates restart strategies."""
+    """Creates restart strategies.
+
+    >>> from datetime import timedelta
+    >>> from funke.common import RestartStrategies
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env.set_restart_strategy(RestartStrategies.fixed_delay_restart(3, timedelta(seconds=10)))
+    >>> env.get_restart_strategy().get_description()
+    'Restart with fixed delay (10000 ms). #3 restart attempts.'
+    """
 
     @dataclass(frozen=True)
     class NoRestartStrategyConfiguration(RestartStrategyConfiguration):

@@ -27,7 +27,16 @@ pass_on_names(__name__)
 
 
 class SerializationSchema(ABC):
-    """Turns an element into the bytes of a message."""
+    """Turns an element into the bytes of a message.
+
+    >>> import json
+    >>> from funke.common import SerializationSchema
+    >>> class Json(SerializationSchema):
+    ...     def serialize(self, value):
+    ...         return json.dumps(value).encode()
+    >>> Json().serialize({"item": "tea"})
+    b'{"item": "tea"}'
+    """
 
     @abstractmethod
     def serialize(self, value: Any) -> bytes:
@@ -35,7 +44,16 @@ class SerializationSchema(ABC):
 
 
 class DeserializationSchema(ABC):
-    """Turns the bytes of a message into an element."""
+    """Turns the bytes of a message into an element.
+
+    >>> import json
+    >>> from funke.common import DeserializationSchema
+    >>> class Json(DeserializationSchema):
+    ...     def deserialize(self, message):
+    ...         return json.loads(message)
+    >>> Json().deserialize(b'{"item": "tea"}')
+    {'item': 'tea'}
+    """
 
     @abstractmethod
     def deserialize(self, message: bytes) -> Any:
@@ -47,7 +65,13 @@ class DeserializationSchema(ABC):
 
 
 class SimpleStringSchema(SerializationSchema, DeserializationSchema):
-    """Text in a character set."""
+    """Text in a character set.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> schema = SimpleStringSchema()
+    >>> schema.serialize("tea"), schema.deserialize("café".encode())
+    (b'tea', 'café')
+    """
 
     def __init__(self, charset: str = "UTF-8") -> None:
         self._charset = codecs.lookup(charset).name
@@ -73,7 +97,12 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
 
 
 class ByteArraySchema(SerializationSchema, DeserializationSchema):
-    """Bytes as they are."""
+    """Bytes as they are.
+
+    >>> from funke.common import ByteArraySchema
+    >>> ByteArraySchema().deserialize(b"raw"), ByteArraySchema().serialize(b"raw")
+    (b'raw', b'raw')
+    """
 
     def serialize(self, value: Any) -> bytes:
         """Return the bytes."""
@@ -109,7 +138,12 @@ def _require_bytes(what: str, value: Any) -> bytes:
 
 
 class Encoder(ABC):
-    """Writes the elements of a file in row format."""
+    """Writes the elements of a file in row format.
+
+    >>> from funke.common import Encoder, Types
+    >>> Encoder.simple_string_encoder().encode(7, Types.INT()).decode().splitlines()  # for FileSink.for_row_format()
+    ['7']
+    """
 
     @abstractmethod
     def to_writer(self, type_info: TypeInformation | None) -> Callable[[Any], bytes]:

@@ -14,7 +14,18 @@ void = b""
 
 
 class TypeSerializer(ABC, Generic[T]):
-    """Writes values of one type to a stream of bytes, and reads them back."""
+    """Writes values of one type to a stream of bytes, and reads them back.
+
+    >>> from io import BytesIO
+    >>> from funke.common import TypeSerializer
+    >>> class Text(TypeSerializer):
+    ...     def serialize(self, element, stream):
+    ...         stream.write(element.encode())
+    ...     def deserialize(self, stream):
+    ...         return stream.read().decode()
+    >>> Text().deserialize(BytesIO(b"tea"))
+    'tea'
+    """
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:

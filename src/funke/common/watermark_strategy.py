@@ -24,9 +24,18 @@ _DEFAULT_ALIGNMENT_INTERVAL = Duration.of_seconds(1)
 class WatermarkStrategy:
     """Describes which timestamps elements have, and how far event time has come.
 
+    >>> from funke.common import Duration, WatermarkStrategy
+    >>> from funke.common.watermark_strategy import TimestampAssigner
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> class Second(TimestampAssigner):
+    ...     def extract_timestamp(self, value, record_timestamp):
+    ...         return value["second"] * 1000
     >>> strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
-    >>> strategy.with_idleness(Duration.of_minutes(1)).to_spec().out_of_orderness_ms
-    5000
+    >>> strategy = strategy.with_timestamp_assigner(Second()).with_idleness(Duration.of_minutes(1))
+    >>> events = StreamExecutionEnvironment.get_execution_environment().from_collection([{"second": 7}])
+    >>> timed = events.assign_timestamps_and_watermarks(strategy)
+    >>> Second().extract_timestamp({"second": 7}, -1)
+    7000
     """
 
     def __init__(self, spec: WatermarkSpec) -> None:
@@ -100,7 +109,14 @@ class WatermarkStrategy:
 
 
 class AssignerWithPeriodicWatermarksWrapper:
-    """Stands for a Java assigner in PyFlink; write a :class:`WatermarkGenerator` in Python instead."""
+    """Stands for a Java assigner in PyFlink; write a :class:`WatermarkGenerator` in Python instead.
+
+    >>> from funke.common import AssignerWithPeriodicWatermarksWrapper
+    >>> AssignerWithPeriodicWatermarksWrapper("an object of the JVM")  # WatermarkStrategy.for_generator() works
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: AssignerWithPeriodicWatermarksWrapper is not supported: it wraps...
+    """
 
     def __init__(self, assigner: Any) -> None:
         raise UnsupportedFeatureError(

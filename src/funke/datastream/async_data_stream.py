@@ -27,7 +27,17 @@ OutputMode = AsyncFunctionDescriptor.OutputMode
 
 
 class AsyncDataStream:
-    """Adds an asynchronous function to a stream, with results in the order of the elements or as they come."""
+    """Adds an asynchronous function to a stream, with results in the order of the elements or as they come.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
+    >>> class Square(AsyncFunction):
+    ...     async def async_invoke(self, value):
+    ...         return [value * value]
+    >>> numbers = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1).from_collection([1, 2, 3])
+    >>> list(AsyncDataStream.ordered_wait(numbers, Square(), Time.seconds(5)).execute_and_collect())
+    [1, 4, 9]
+    """
 
     @staticmethod
     def unordered_wait(

@@ -22,7 +22,14 @@ _MINIMAL_TIME_MS = 10
 
 
 class ExternalizedCheckpointCleanup(Enum):
-    """What happens to the last checkpoint when the job is cancelled, under its name in Flink 1.x."""
+    """What happens to the last checkpoint when the job is cancelled, under its name in Flink 1.x.
+
+    >>> from funke.datastream import ExternalizedCheckpointCleanup, StreamExecutionEnvironment
+    >>> config = StreamExecutionEnvironment.get_execution_environment().get_checkpoint_config()
+    >>> _ = config.enable_externalized_checkpoints(ExternalizedCheckpointCleanup.RETAIN_ON_CANCELLATION)
+    >>> config.is_externalized_checkpoints_enabled()
+    True
+    """
 
     DELETE_ON_CANCELLATION = 0
     RETAIN_ON_CANCELLATION = 1
@@ -32,9 +39,11 @@ class ExternalizedCheckpointCleanup(Enum):
 class CheckpointConfig:
     """The settings of checkpointing, kept as Flink's own options.
 
-    >>> config = CheckpointConfig(Settings())
-    >>> config.set_checkpoint_interval(5000).is_checkpointing_enabled()
-    True
+    >>> from funke.datastream import CheckpointConfig, CheckpointingMode, StreamExecutionEnvironment
+    >>> config: CheckpointConfig = StreamExecutionEnvironment.get_execution_environment().get_checkpoint_config()
+    >>> _ = config.set_checkpoint_interval(5000).set_checkpointing_mode(CheckpointingMode.EXACTLY_ONCE)
+    >>> config.is_checkpointing_enabled(), config.get_checkpoint_interval()
+    (True, 5000)
     """
 
     DEFAULT_MODE = CheckpointingMode.EXACTLY_ONCE

@@ -27,7 +27,15 @@ _DEFAULT_WRITE_BUFFER = 4096
 
 
 class CheckpointStorage(ABC):
-    """A place for checkpoints."""
+    """A place for checkpoints.
+
+    >>> from funke.datastream import CheckpointStorage, FileSystemCheckpointStorage, StreamExecutionEnvironment
+    >>> storage: CheckpointStorage = FileSystemCheckpointStorage("file:///tmp/checkpoints")
+    >>> config = StreamExecutionEnvironment.get_execution_environment().get_checkpoint_config()
+    >>> _ = config.set_checkpoint_storage(storage)
+    >>> sorted(storage.to_options())
+    ['execution.checkpointing.dir', 'execution.checkpointing.storage']
+    """
 
     def to_options(self) -> dict[str, str]:
         """Return the options that choose this place."""
@@ -35,7 +43,12 @@ class CheckpointStorage(ABC):
 
 
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Keeps checkpoints in the memory of the coordinator, up to a size."""
+    """Keeps checkpoints in the memory of the coordinator, up to a size.
+
+    >>> from funke.datastream import JobManagerCheckpointStorage
+    >>> JobManagerCheckpointStorage(max_state_size=10 * 1024 * 1024).get_max_state_size()
+    10485760
+    """
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -67,7 +80,14 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 
 class FileSystemCheckpointStorage(CheckpointStorage):
-    """Writes checkpoints into a directory."""
+    """Writes checkpoints into a directory.
+
+    >>> from funke.datastream import FileSystemCheckpointStorage, StreamExecutionEnvironment
+    >>> config = StreamExecutionEnvironment.get_execution_environment().get_checkpoint_config()
+    >>> _ = config.set_checkpoint_storage(FileSystemCheckpointStorage("file:///tmp/checkpoints"))
+    >>> config.get_checkpoint_storage().get_checkpoint_path()
+    'file:/tmp/checkpoints'
+    """
 
     MAX_FILE_STATE_THRESHOLD = 1024 * 1024
 
@@ -113,7 +133,14 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
 
 class CustomCheckpointStorage(CheckpointStorage):
-    """PyFlink's wrapper of a storage class of the JVM."""
+    """PyFlink's wrapper of a storage class of the JVM.
+
+    >>> from funke.datastream import CustomCheckpointStorage
+    >>> CustomCheckpointStorage("a class of the JVM")  # FileSystemCheckpointStorage works
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: CustomCheckpointStorage is not supported: it wraps a class...
+    """
 
     def __init__(self, storage: Any) -> None:
         raise UnsupportedFeatureError("CustomCheckpointStorage", "it wraps a class of Flink's JVM")

@@ -20,7 +20,19 @@ __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams"]
 
 
 class ConnectedStreams:
-    """Two streams whose elements meet in one function; keyed alike, they share its state per key."""
+    """Two streams whose elements meet in one function; keyed alike, they share its state per key.
+
+    >>> from funke.datastream import CoMapFunction, ConnectedStreams, StreamExecutionEnvironment
+    >>> class Merge(CoMapFunction):
+    ...     def map1(self, value):
+    ...         return value
+    ...     def map2(self, value):
+    ...         return int(value)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> connected: ConnectedStreams = env.from_collection([1]).connect(env.from_collection(["2"]))
+    >>> sorted(connected.map(Merge()).execute_and_collect())
+    [1, 2]
+    """
 
     def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
         self.stream1 = stream1
@@ -69,7 +81,17 @@ class ConnectedStreams:
 
 
 class BroadcastStream:
-    """A stream whose elements reach every subtask, with the state they are kept in."""
+    """A stream whose elements reach every subtask, with the state they are kept in.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> rules = MapStateDescriptor("rules", Types.STRING(), Types.INT())
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> stream = env.from_collection([("limit", 10)]).broadcast(rules)
+    >>> type(stream).__name__, [each.get_name() for each in stream.broadcast_state_descriptors]
+    ('BroadcastStream', ['rules'])
+    """
 
     def __init__(self, input_stream: DataStream, broadcast_state_descriptors: list[MapStateDescriptor]) -> None:
         self.input_stream = input_stream
@@ -77,7 +99,17 @@ class BroadcastStream:
 
 
 class BroadcastConnectedStream:
-    """A stream, keyed or not, connected with a broadcast stream."""
+    """A stream, keyed or not, connected with a broadcast stream.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> rules = env.from_collection([("limit", 10)]).broadcast(MapStateDescriptor("r", Types.STRING(), Types.INT()))
+    >>> connected = env.from_collection([4, 12]).connect(rules)  # next: connected.process(a BroadcastProcessFunction)
+    >>> type(connected).__name__
+    'BroadcastConnectedStream'
+    """
 
     def __init__(
         self,

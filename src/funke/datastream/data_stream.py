@@ -93,10 +93,12 @@ class DataStream(OperatorSettings):
 
     A stream is immutable: operations return new ones, and nothing runs before `execute()`.
 
-    >>> from funke.datastream import StreamExecutionEnvironment
-    >>> numbers = StreamExecutionEnvironment.get_execution_environment().from_collection([1, 2, 3])
-    >>> numbers.map(lambda x: x * 2).name("double").get_name()
-    'double'
+    >>> from funke.datastream import DataStream, StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers: DataStream = env.from_collection([1, 2, 3, 4])
+    >>> squares = numbers.map(lambda number: number * number).filter(lambda square: square > 1)
+    >>> sorted(squares.execute_and_collect())  # nothing runs before
+    [4, 9, 16]
     """
 
     def __init__(
@@ -455,7 +457,17 @@ class SplitStream(DataStream):
 
 
 class KeyedStream(RejectedSettings, DataStream):
-    """A stream whose elements are partitioned by key; functions on it have state and timers per key."""
+    """A stream whose elements are partitioned by key; functions on it have state and timers per key.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import KeyedStream, StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> pair = Types.TUPLE([Types.STRING(), Types.INT()])
+    >>> orders = env.from_collection([("tea", 3), ("milk", 1), ("tea", 4)], pair)
+    >>> by_item: KeyedStream = orders.key_by(lambda order: order[0])
+    >>> sorted(by_item.sum(1).execute_and_collect())  # a result for each element
+    [('milk', 1), ('tea', 3), ('tea', 7)]
+    """
 
     class AccumulateType(Enum):
         """The running aggregates of a keyed stream."""

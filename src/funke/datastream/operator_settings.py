@@ -109,7 +109,14 @@ def require_max_parallelism(max_parallelism: int, what: str) -> None:
 
 
 class DataStreamSink(OperatorSettings):
-    """A sink in the graph, with its settings."""
+    """A sink in the graph, with its settings.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> words = StreamExecutionEnvironment.get_execution_environment().from_collection(["to", "be"])
+    >>> sink = words.print().name("words").uid("print-words").set_parallelism(1)
+    >>> type(sink).__name__
+    'DataStreamSink'
+    """
 
     def __init__(self, node: StreamNode) -> None:
         self._node = node

@@ -16,7 +16,12 @@ _UNITS = ((_KIBI**3, "gb"), (_KIBI**2, "mb"), (_KIBI, "kb"), (1, "bytes"))
 
 @total_ordering
 class MemorySize:
-    """An amount of memory."""
+    """An amount of memory.
+
+    >>> from funke.datastream import MemorySize
+    >>> str(MemorySize.of_mebi_bytes(64)), MemorySize(2048).get_kibi_bytes()
+    ('64 mb', 2)
+    """
 
     def __init__(self, bytes_size: int | None = None) -> None:
         if bytes_size is None or bytes_size < 0:
@@ -85,7 +90,15 @@ class _Resources:
 
 
 class SlotSharingGroup:
-    """A named group of operators that may share a slot."""
+    """A named group of operators that may share a slot.
+
+    >>> from funke.datastream import SlotSharingGroup, StreamExecutionEnvironment
+    >>> heavy = SlotSharingGroup.builder("heavy").build()
+    >>> words = StreamExecutionEnvironment.get_execution_environment().from_collection(["to", "be"])
+    >>> upper = words.map(str.upper).slot_sharing_group(heavy)  # slots of its own, not those of the source
+    >>> heavy.get_name()
+    'heavy'
+    """
 
     def __init__(self, name: str, resources: _Resources | None = None) -> None:
         self._name = name

@@ -51,7 +51,14 @@ _SAVEPOINT_DIRECTORY = options.SAVEPOINT_DIRECTORY.key
 
 
 class PredefinedOptions(Enum):
-    """Sets of RocksDB settings for kinds of disks."""
+    """Sets of RocksDB settings for kinds of disks.
+
+    >>> from funke.datastream import EmbeddedRocksDBStateBackend, PredefinedOptions
+    >>> backend = EmbeddedRocksDBStateBackend()
+    >>> backend.set_predefined_options(PredefinedOptions.FLASH_SSD_OPTIMIZED)
+    >>> backend.get_predefined_options().name
+    'FLASH_SSD_OPTIMIZED'
+    """
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -67,7 +74,14 @@ class PriorityQueueStateType(Enum):
 
 
 class StateBackend(ABC):
-    """A way to keep state."""
+    """A way to keep state.
+
+    >>> from funke.datastream import EmbeddedRocksDBStateBackend, HashMapStateBackend, StateBackend
+    >>> def backend_for(gigabytes) -> StateBackend:
+    ...     return HashMapStateBackend() if gigabytes < 10 else EmbeddedRocksDBStateBackend()
+    >>> [backend_for(gigabytes).to_options()["state.backend.type"] for gigabytes in (1, 100)]
+    ['hashmap', 'rocksdb']
+    """
 
     @abstractmethod
     def to_options(self) -> dict[str, Any]:
@@ -79,7 +93,14 @@ class StateBackend(ABC):
 
 
 class HashMapStateBackend(StateBackend):
-    """Keeps state as objects in memory."""
+    """Keeps state as objects in memory.
+
+    >>> from funke.datastream import HashMapStateBackend, StreamExecutionEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> _ = env.set_state_backend(HashMapStateBackend())
+    >>> type(env.get_state_backend()).__name__
+    'HashMapStateBackend'
+    """
 
     def to_options(self) -> dict[str, Any]:
         """Return the options that choose this backend."""
@@ -190,7 +211,15 @@ class _RocksDB(StateBackend):
 
 
 class EmbeddedRocksDBStateBackend(_RocksDB):
-    """Keeps state in RocksDB, for state that is larger than memory."""
+    """Keeps state in RocksDB, for state that is larger than memory.
+
+    >>> from funke.datastream import EmbeddedRocksDBStateBackend, StreamExecutionEnvironment
+    >>> backend = EmbeddedRocksDBStateBackend(enable_incremental_checkpointing=True)
+    >>> backend.set_db_storage_paths("/mnt/disk1", "/mnt/disk2")
+    >>> _ = StreamExecutionEnvironment.get_execution_environment().set_state_backend(backend)
+    >>> backend.is_incremental_checkpoints_enabled(), backend.get_db_storage_paths()
+    (True, ['/mnt/disk1', '/mnt/disk2'])
+    """
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         super().__init__(enable_incremental_checkpointing)
@@ -224,7 +253,12 @@ class _InMemory(StateBackend):
 
 
 class MemoryStateBackend(_InMemory):
-    """Flink 1.x: keeps state as objects and checkpoints in the memory of the coordinator."""
+    """Flink 1.x: keeps state as objects and checkpoints in the memory of the coordinator.
+
+    >>> from funke.datastream import MemoryStateBackend
+    >>> MemoryStateBackend().get_max_state_size()  # HashMapStateBackend and JobManagerCheckpointStorage replace it
+    5242880
+    """
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -248,7 +282,13 @@ class MemoryStateBackend(_InMemory):
 
 
 class FsStateBackend(_InMemory):
-    """Flink 1.x: keeps state as objects and writes checkpoints into a directory."""
+    """Flink 1.x: keeps state as objects and writes checkpoints into a directory.
+
+    >>> from funke.datastream import FsStateBackend
+    >>> backend = FsStateBackend("file:///tmp/checkpoints")
+    >>> backend.get_checkpoint_path()  # HashMapStateBackend and FileSystemCheckpointStorage replace it
+    'file:/tmp/checkpoints'
+    """
 
     def __init__(
         self,
@@ -283,7 +323,13 @@ class FsStateBackend(_InMemory):
 
 
 class RocksDBStateBackend(_RocksDB):
-    """Flink 1.x: keeps state in RocksDB and writes checkpoints where another backend says, or into a directory."""
+    """Flink 1.x: keeps state in RocksDB and writes checkpoints where another backend says, or into a directory.
+
+    >>> from funke.datastream import RocksDBStateBackend
+    >>> backend = RocksDBStateBackend("file:///tmp/checkpoints", enable_incremental_checkpointing=True)
+    >>> backend.is_incremental_checkpoints_enabled()  # EmbeddedRocksDBStateBackend replaces it
+    True
+    """
 
     def __init__(
         self,
@@ -317,7 +363,14 @@ class RocksDBStateBackend(_RocksDB):
 
 
 class CustomStateBackend(StateBackend):
-    """PyFlink's wrapper of a backend class of the JVM."""
+    """PyFlink's wrapper of a backend class of the JVM.
+
+    >>> from funke.datastream import CustomStateBackend
+    >>> CustomStateBackend("a class of the JVM")  # HashMapStateBackend and EmbeddedRocksDBStateBackend work
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: CustomStateBackend is not supported: it wraps a class...
+    """
 
     def __init__(self, backend: Any) -> None:
         raise UnsupportedFeatureError("CustomStateBackend", "it wraps a class of Flink's JVM")

@@ -36,9 +36,13 @@ pass_on_names(__name__)
 class StreamExecutionEnvironment(EnvironmentSources):
     """The context in which a streaming program runs.
 
+    >>> from funke.datastream import StreamExecutionEnvironment
     >>> env = StreamExecutionEnvironment.get_execution_environment()
-    >>> env.set_parallelism(2).get_parallelism()
-    2
+    >>> _ = env.set_parallelism(1)
+    >>> words = env.from_collection(["to", "be"]).map(str.upper)
+    >>> with words.execute_and_collect("Words") as results:
+    ...     list(results)
+    ['TO', 'BE']
     """
 
     def __init__(self, serializer: Any = None, *, configuration: Configuration | None = None) -> None:

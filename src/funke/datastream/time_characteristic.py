@@ -8,7 +8,14 @@ __all__ = ["TimeCharacteristic"]
 
 
 class TimeCharacteristic(Enum):
-    """The meaning of "time" in a program of Flink 1.x; later versions choose it per window and timer."""
+    """The meaning of "time" in a program of Flink 1.x; later versions choose it per window and timer.
+
+    >>> from funke.datastream import StreamExecutionEnvironment, TimeCharacteristic
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> _ = env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
+    >>> env.get_stream_time_characteristic().name
+    'EventTime'
+    """
 
     ProcessingTime = 0
     IngestionTime = 1

@@ -165,7 +165,23 @@ class _Windows:
 
 
 class WindowedStream(_Windows):
-    """A keyed stream whose elements are grouped into windows."""
+    """A keyed stream whose elements are grouped into windows.
+
+    >>> from funke.common import Time, WatermarkStrategy
+    >>> from funke.common.watermark_strategy import TimestampAssigner
+    >>> from funke.datastream import StreamExecutionEnvironment, WindowedStream
+    >>> from funke.datastream.window import TumblingEventTimeWindows
+    >>> class Second(TimestampAssigner):
+    ...     def extract_timestamp(self, value, record_timestamp):
+    ...         return value[1] * 1000
+    >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Second())
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> clicks = env.from_collection([("ada", 1), ("ada", 2), ("ada", 7)]).assign_timestamps_and_watermarks(timed)
+    >>> by_user = clicks.key_by(lambda click: click[0])
+    >>> windows: WindowedStream = by_user.window(TumblingEventTimeWindows.of(Time.seconds(5)))
+    >>> list(windows.reduce(lambda first, last: last).execute_and_collect())  # the last click of each window
+    [('ada', 2), ('ada', 7)]
+    """
 
     def reduce(
         self,

@@ -123,7 +123,17 @@ class GraphError(FunkeError):
 
 
 class MalformedPatternError(GraphError):
-    """A pattern of events that makes no sense."""
+    """A pattern of events that makes no sense.
+
+    >>> from funke.cep import CEP, MalformedPatternException, Pattern
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> readings = StreamExecutionEnvironment.get_execution_environment().from_collection([5, 95])
+    >>> try:
+    ...     CEP.pattern(readings, Pattern.begin("a").next("a"))
+    ... except MalformedPatternException as error:
+    ...     print(str(error).splitlines()[0])
+    Duplicate pattern name: a. Pattern names must be unique.
+    """
 
 
 class SqlParserError(FunkeError):

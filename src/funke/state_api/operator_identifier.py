@@ -13,8 +13,9 @@ __all__ = ["OperatorIdentifier"]
 class OperatorIdentifier:
     """The operator with a uid, or with a uid hash (which is also what Funke calls operators without a uid).
 
-    >>> OperatorIdentifier.for_uid("count") == OperatorIdentifier.for_uid("count")
-    True
+    >>> from funke.state_api import OperatorIdentifier
+    >>> str(OperatorIdentifier.for_uid("count")), str(OperatorIdentifier.for_uid_hash("a" * 32))
+    ("uid 'count'", "uid hash 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'")
     """
 
     uid: str | None

@@ -40,7 +40,15 @@ T = TypeVar("T", bound="_Transformation")
 
 @dataclass(frozen=True)
 class StateBootstrapTransformation:
-    """Data, and the operation whose state it becomes; `SavepointWriter.with_operator` says for which operator."""
+    """Data, and the operation whose state it becomes; `SavepointWriter.with_operator` says for which operator.
+
+    >>> from funke.datastream.window import CountTumblingWindowAssigner
+    >>> from funke.state_api import OperatorTransformation, StateBootstrapTransformation
+    >>> windows = OperatorTransformation.bootstrap_with([1, 2]).key_by(lambda number: "all")
+    >>> sums = windows.window(CountTumblingWindowAssigner.of(5)).reduce(lambda a, b: a + b)
+    >>> isinstance(sums, StateBootstrapTransformation)
+    True
+    """
 
     stream: DataStream
     operation: Operation
@@ -51,7 +59,13 @@ class StateBootstrapTransformation:
 
 
 class OperatorTransformation:
-    """Where making state begins."""
+    """Where making state begins.
+
+    >>> from funke.state_api import OperatorTransformation
+    >>> data = OperatorTransformation.bootstrap_with([("ada", 100)])  # or a DataStream, or a Spark DataFrame
+    >>> type(data).__name__, type(data.key_by(lambda account: account[0])).__name__
+    ('OneInputStateTransformation', 'KeyedStateTransformation')
+    """
 
     @staticmethod
     def bootstrap_with(data: Any, type_info: TypeInformation | None = None) -> OneInputStateTransformation:
@@ -87,7 +101,14 @@ class _Transformation:
 
 
 class OneInputStateTransformation(_Transformation):
-    """Makes state that is not keyed, or begins to make keyed state."""
+    """Makes state that is not keyed, or begins to make keyed state.
+
+    >>> from funke.state_api import OneInputStateTransformation, OperatorTransformation
+    >>> data: OneInputStateTransformation = OperatorTransformation.bootstrap_with([("ada", 100)])
+    >>> keyed = data.set_max_parallelism(720).key_by(lambda account: account[0])  # or data.transform(...)
+    >>> type(keyed).__name__
+    'KeyedStateTransformation'
+    """
 
     def __init__(self, stream: DataStream) -> None:
         super().__init__(stream, None)
@@ -115,7 +136,16 @@ class OneInputStateTransformation(_Transformation):
 
 
 class KeyedStateTransformation(_Transformation):
-    """Makes keyed state."""
+    """Makes keyed state.
+
+    >>> from funke.state_api import KeyedStateBootstrapFunction, KeyedStateTransformation, OperatorTransformation
+    >>> class Reminders(KeyedStateBootstrapFunction):
+    ...     def process_element(self, value, ctx):
+    ...         ctx.timer_service().register_event_time_timer(value[1])
+    >>> keyed: KeyedStateTransformation = OperatorTransformation.bootstrap_with([("ada", 9)]).key_by(lambda r: r[0])
+    >>> type(keyed.transform(Reminders())).__name__
+    'StateBootstrapTransformation'
+    """
 
     _stream: KeyedStream
 
@@ -133,7 +163,15 @@ class KeyedStateTransformation(_Transformation):
 
 
 class WindowedStateTransformation:
-    """Makes the contents of windows; the job's windows must have the same assigner, trigger and functions."""
+    """Makes the contents of windows; the job's windows must have the same assigner, trigger and functions.
+
+    >>> from funke.datastream.window import CountTumblingWindowAssigner
+    >>> from funke.state_api import OperatorTransformation, WindowedStateTransformation
+    >>> keyed = OperatorTransformation.bootstrap_with([1, 2]).key_by(lambda number: "all")
+    >>> windows: WindowedStateTransformation = keyed.window(CountTumblingWindowAssigner.of(5))
+    >>> type(windows.reduce(lambda a, b: a + b)).__name__
+    'StateBootstrapTransformation'
+    """
 
     def __init__(self, windowed: WindowedStream, stream: KeyedStream, max_parallelism: int | None) -> None:
         self._windowed = windowed

@@ -33,7 +33,27 @@ __all__ = ["SavepointReader"]
 
 
 class SavepointReader:
-    """The state in a savepoint, or in a checkpoint that was kept; operators are named by their uid."""
+    """The state in a savepoint, or in a checkpoint that was kept; operators are named by their uid.
+
+    >>> import tempfile
+    >>> from funke.common import Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> from funke.state_api import (
+    ...     BroadcastStateBootstrapFunction, OperatorTransformation, SavepointReader, SavepointWriter
+    ... )
+    >>> class Limits(BroadcastStateBootstrapFunction):
+    ...     def process_element(self, value, ctx):
+    ...         descriptor = MapStateDescriptor("limits", Types.STRING(), Types.INT())
+    ...         ctx.get_broadcast_state(descriptor).put(*value)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/first"
+    >>> limits = OperatorTransformation.bootstrap_with([("ada", 100)]).transform(Limits())
+    >>> _ = SavepointWriter.new_savepoint(128).with_operator("check", limits).write(path)
+    >>> reader = SavepointReader.read(StreamExecutionEnvironment.get_execution_environment(), path)
+    >>> list(reader.read_broadcast_state("check", "limits").execute_and_collect())
+    [('ada', 100)]
+    """
 
     def __init__(self, env: StreamExecutionEnvironment, savepoint: Savepoint) -> None:
         self._env = env

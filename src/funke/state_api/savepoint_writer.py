@@ -31,7 +31,27 @@ _DEFAULT_MAX_PARALLELISM = 128
 
 
 class SavepointWriter:
-    """Gathers what a savepoint is to hold; `write` makes it."""
+    """Gathers what a savepoint is to hold; `write` makes it.
+
+    >>> import tempfile
+    >>> from funke.common import Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.state import ListStateDescriptor
+    >>> from funke.state_api import OperatorTransformation, SavepointReader, SavepointWriter, StateBootstrapFunction
+    >>> class Waiting(StateBootstrapFunction):
+    ...     def initialize_state(self, context):
+    ...         descriptor = ListStateDescriptor("waiting", Types.INT())
+    ...         self.waiting = context.get_operator_state_store().get_list_state(descriptor)
+    ...     def process_element(self, value, ctx):
+    ...         self.waiting.add(value)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/first"
+    >>> waiting = OperatorTransformation.bootstrap_with([1, 2]).transform(Waiting())
+    >>> _ = SavepointWriter.new_savepoint(128).with_operator("pairs", waiting).write(path)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> [each.uid for each in SavepointReader.read(env, path).operators()]
+    ['pairs']
+    """
 
     def __init__(self, base: Savepoint | None, max_parallelism: int) -> None:
         self._base = base

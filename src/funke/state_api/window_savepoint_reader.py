@@ -30,7 +30,22 @@ Reader = WindowReaderFunction[Any, Any, Any, Any]
 
 
 class WindowSavepointReader:
-    """Reads windows; the way to read them is the way in which the job combines their elements."""
+    """Reads windows; the way to read them is the way in which the job combines their elements.
+
+    >>> import tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountTumblingWindowAssigner
+    >>> from funke.state_api import OperatorTransformation, SavepointReader, SavepointWriter, WindowSavepointReader
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path, fives = f"{folder.name}/first", CountTumblingWindowAssigner.of(5)
+    >>> windows = OperatorTransformation.bootstrap_with([1, 2]).key_by(lambda number: "all").window(fives)
+    >>> sums = windows.reduce(lambda a, b: a + b)
+    >>> _ = SavepointWriter.new_savepoint(128).with_operator("sums", sums).write(path)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> reader: WindowSavepointReader = SavepointReader.read(env, path).window(fives)
+    >>> list(reader.reduce("sums", lambda a, b: a + b).execute_and_collect())  # of a window that is not full yet
+    [3]
+    """
 
     def __init__(self, reader: SavepointReader) -> None:
         self._reader = reader
@@ -106,7 +121,23 @@ class WindowSavepointReader:
 
 
 class EvictingWindowSavepointReader(WindowSavepointReader):
-    """Reads windows that keep all their elements, and combines them as the job would when they fire."""
+    """Reads windows that keep all their elements, and combines them as the job would when they fire.
+
+    >>> import tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountEvictor, CountTumblingWindowAssigner
+    >>> from funke.state_api import EvictingWindowSavepointReader, OperatorTransformation
+    >>> from funke.state_api import SavepointReader, SavepointWriter
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path, fives = f"{folder.name}/first", CountTumblingWindowAssigner.of(5)
+    >>> windows = OperatorTransformation.bootstrap_with([1, 2]).key_by(lambda number: "all").window(fives)
+    >>> latest = windows.evictor(CountEvictor.of(3)).reduce(lambda a, b: a + b)
+    >>> _ = SavepointWriter.new_savepoint(128).with_operator("latest", latest).write(path)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> reader: EvictingWindowSavepointReader = SavepointReader.read(env, path).window(fives).evictor()
+    >>> list(reader.reduce("latest", lambda a, b: a + b).execute_and_collect())
+    [3]
+    """
 
     def _read(
         self,

@@ -76,9 +76,13 @@ _NO_STATISTICS = "statistics are not used: Spark gathers its own"
 class Catalog:
     """A catalog. One that a user writes overrides the methods it can answer.
 
-    >>> from funke.table.catalog import InMemoryCatalog
-    >>> Catalog(InMemoryCatalog("mine", "shop")).list_databases()
-    ['shop']
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.catalog import Catalog, InMemoryCatalog
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.register_catalog("shop", Catalog(InMemoryCatalog("shop", "sales")))
+    >>> catalog: Catalog = t_env.get_catalog("shop")
+    >>> catalog.get_default_database(), catalog.list_databases()
+    ('sales', ['sales'])
     """
 
     def __init__(self, catalog: engine.Catalog) -> None:
@@ -278,7 +282,14 @@ class Catalog:
 
 
 class HiveCatalog(Catalog):
-    """The catalog of Hive's metastore."""
+    """The catalog of Hive's metastore.
+
+    >>> from funke.table.catalog import HiveCatalog
+    >>> HiveCatalog("hive")
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: HiveCatalog is not supported: Hive's tables are reached...
+    """
 
     def __init__(
         self,
@@ -292,7 +303,13 @@ class HiveCatalog(Catalog):
 
 
 class JdbcCatalog(Catalog):
-    """The tables of a PostgreSQL server, by the names `schema.table`."""
+    """The tables of a PostgreSQL server, by the names `schema.table`.
+
+    >>> from funke.table.catalog import JdbcCatalog
+    >>> catalog = JdbcCatalog("shop", "orders", "ada", "secret", "jdbc:postgresql://localhost:5432")
+    >>> catalog.get_default_database()  # t_env.register_catalog("shop", catalog) connects
+    'orders'
+    """
 
     def __init__(self, catalog_name: str, default_database: str, username: str, pwd: str, base_url: str) -> None:
         super().__init__(PostgresCatalog(catalog_name, default_database, username, pwd, base_url))

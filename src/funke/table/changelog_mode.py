@@ -10,7 +10,8 @@ __all__ = ["ChangelogMode"]
 class ChangelogMode:
     """The kinds of changes that a stream may have.
 
-    >>> str(ChangelogMode.upsert())
+    >>> from funke.table import ChangelogMode
+    >>> str(ChangelogMode.upsert())  # for StreamTableEnvironment.from_changelog_stream()
     '[INSERT, UPDATE_AFTER, DELETE]'
     """
 

@@ -20,7 +20,16 @@ pass_on_names(__name__)
 
 
 class CompiledPlan:
-    """A plan that can be stored: its statements, and the tables and views that they name, as JSON."""
+    """A plan that can be stored: its statements, and the tables and views that they name, as JSON.
+
+    >>> from funke.table import CompiledPlan, EnvironmentSettings, TableEnvironment
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> for name, connector in (("orders", "datagen"), ("copies", "blackhole")):
+    ...     _ = t_env.execute_sql(f"CREATE TABLE {name} (id INT) WITH ('connector' = '{connector}')")
+    >>> plan: CompiledPlan = t_env.compile_plan_sql("INSERT INTO copies SELECT id FROM orders WHERE id > 3")
+    >>> "INSERT INTO" in plan.as_json_string()  # to be stored, and read by t_env.load_plan()
+    True
+    """
 
     def __init__(self, plan: StoredPlan, t_env: TableEnvironment) -> None:
         self._plan = plan

@@ -16,8 +16,10 @@ _DATABASE = "table.builtin-database-name"
 class EnvironmentSettings:
     """Whether an environment works on streams or in batches, and what its own catalog is called.
 
-    >>> EnvironmentSettings.in_batch_mode().is_streaming_mode()
-    False
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> settings = EnvironmentSettings.new_instance().in_batch_mode().with_built_in_catalog_name("shop").build()
+    >>> settings.is_streaming_mode(), TableEnvironment.create(settings).get_current_catalog()
+    (False, 'shop')
     """
 
     class Builder:

@@ -55,9 +55,11 @@ class Expression(
 ):
     """A column, a constant, or something computed from them; made by `col`, `lit` and the operators.
 
+    >>> from funke.table import Expression
     >>> from funke.table.expressions import col
-    >>> str((col("price") * 2).alias("double"))
-    "as(times(price, 2), 'double')"
+    >>> double: Expression = (col("price") * 2).alias("double")
+    >>> str(double), str(col("item").like("t%") & (col("price") > 3))
+    ("as(times(price, 2), 'double')", "and(LIKE(item, 't%'), greaterThan(price, 3))")
     """
 
     @staticmethod

@@ -39,7 +39,17 @@ _UNNAMED = "TMP_0"
 
 
 class GroupedTable:
-    """Rows in groups."""
+    """Rows in groups.
+
+    >>> from funke.table import EnvironmentSettings, GroupedTable, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> orders = t_env.from_elements([("tea", 3), ("tea", 4)], ["item", "price"])
+    >>> grouped: GroupedTable = orders.group_by(col("item"))
+    >>> totals = grouped.select(col("item"), col("price").sum)
+    >>> list(totals.execute().collect())[-1]  # after both rows
+    <Row('tea', 7)>
+    """
 
     def __init__(self, table: Table, keys: tuple[syntax.Expression, ...]) -> None:
         self._table = table
@@ -70,7 +80,20 @@ class GroupedTable:
 
 
 class GroupWindowedTable:
-    """Rows in windows, before they are grouped."""
+    """Rows in windows, before they are grouped.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import Tumble
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql(
+    ...     "CREATE TABLE clicks (user_id INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')"
+    ... )
+    >>> windowed = t_env.from_path("clicks").window(Tumble.over(lit(5).minutes).on(col("t")).alias("w"))
+    >>> counts = windowed.group_by(col("w")).select(col("w").start.alias("since"), col("user_id").count.alias("clicks"))
+    >>> type(windowed).__name__, counts.get_schema().get_field_names()
+    ('GroupWindowedTable', ['since', 'clicks'])
+    """
 
     def __init__(self, table: Table, window: GroupWindow) -> None:
         self._table = table
@@ -87,7 +110,21 @@ class GroupWindowedTable:
 
 
 class WindowGroupedTable:
-    """Rows in groups and windows."""
+    """Rows in groups and windows.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import Tumble
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql(
+    ...     "CREATE TABLE clicks (user_id INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')"
+    ... )
+    >>> windows = t_env.from_path("clicks").window(Tumble.over(lit(5).minutes).on(col("t")).alias("w"))
+    >>> grouped = windows.group_by(col("w"), col("user_id"))
+    >>> counts = grouped.select(col("user_id"), col("w").end.alias("until"), lit(1).count.alias("clicks"))
+    >>> type(grouped).__name__, counts.get_schema().get_field_names()
+    ('WindowGroupedTable', ['user_id', 'until', 'clicks'])
+    """
 
     def __init__(self, table: Table, window: GroupWindow, keys: tuple[syntax.Expression, ...]) -> None:
         self._table = table
@@ -134,7 +171,20 @@ class WindowGroupedTable:
 
 
 class OverWindowedTable:
-    """Rows with windows around each of them."""
+    """Rows with windows around each of them.
+
+    >>> from funke.table import EnvironmentSettings, OverWindowedTable, TableEnvironment
+    >>> from funke.table.expressions import UNBOUNDED_ROW, call_sql, col
+    >>> from funke.table.window import Over
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.get_config().set("parallelism.default", "1")  # rows keep their order
+    >>> orders = t_env.from_elements([(1, 3), (2, 4), (3, 5)], ["id", "price"])
+    >>> orders = orders.add_columns(call_sql("PROCTIME()").alias("t"))
+    >>> window = Over.order_by(col("t")).preceding(UNBOUNDED_ROW).alias("w")
+    >>> so_far: OverWindowedTable = orders.over_window(window)
+    >>> list(so_far.select(col("id"), col("price").sum.over(col("w"))).execute().collect())
+    [<Row(1, 3)>, <Row(2, 7)>, <Row(3, 12)>]
+    """
 
     def __init__(self, table: Table, windows: tuple[tuple[str, syntax.OverWindow], ...]) -> None:
         self._table = table

@@ -13,7 +13,12 @@ __all__ = ["HiveModule", "Module", "ModuleEntry"]
 class Module:
     """A set of functions, by name.
 
-    >>> module = Module({"double": "a function made by udf()"})
+    >>> from funke.table import DataTypes, EnvironmentSettings, Module, TableEnvironment
+    >>> from funke.table.udf import udf
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.load_module("shop", Module({"double": udf(lambda x: 2 * x, result_type=DataTypes.BIGINT())}))
+    >>> t_env.list_modules()
+    ['core', 'shop']
     """
 
     def __init__(self, functions: dict[str, Any] | None = None) -> None:
@@ -31,7 +36,13 @@ class HiveModule(Module):
 
 
 class ModuleEntry:
-    """A module, and whether it is in use."""
+    """A module, and whether it is in use.
+
+    >>> from funke.table import EnvironmentSettings, ModuleEntry, TableEnvironment
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.list_full_modules() == [ModuleEntry("core", True)]
+    True
+    """
 
     def __init__(self, name: str, used: bool) -> None:
         self._name = name

@@ -11,7 +11,13 @@ __all__ = ["PlanReference", "FilePlanReference", "JsonContentPlanReference", "By
 
 
 class PlanReference:
-    """A stored plan, for `TableEnvironment.load_plan`."""
+    """A stored plan, for `TableEnvironment.load_plan`.
+
+    >>> from funke.table import PlanReference
+    >>> reference: PlanReference = PlanReference.from_file("/tmp/plan.json")  # for TableEnvironment.load_plan()
+    >>> str(reference.get_file())
+    '/tmp/plan.json'
+    """
 
     def __init__(self, content: Path | str | bytes) -> None:
         self._content = content

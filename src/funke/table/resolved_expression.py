@@ -14,7 +14,17 @@ __all__ = ["ResolvedExpression", "DataType", "Expression"]
 
 
 class ResolvedExpression(Expression[Any]):
-    """An expression that has been checked: it knows its type and the types of its parts."""
+    """An expression that has been checked: it knows its type and the types of its parts.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.catalog import ResolvedExpression
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql("CREATE TABLE orders (price INT, twice AS price * 2) WITH ('connector' = 'datagen')")
+    >>> column = t_env.from_path("orders").get_resolved_schema().get_column("twice")
+    >>> expression: ResolvedExpression = column.get_expression()
+    >>> expression.as_serializable_string(), expression.get_output_data_type()
+    ('`price` * 2', IntType(true))
+    """
 
     def __init__(
         self,

@@ -24,10 +24,13 @@ __all__ = ["Schema", "DataType", "Expression"]
 class Schema:
     """Columns, watermark and primary key, before they are checked.
 
-    >>> from funke.table import DataTypes
-    >>> print(Schema.new_builder().column("id", DataTypes.INT().not_null()).primary_key("id").build())
+    >>> from funke.table import DataTypes, Schema
+    >>> columns = Schema.new_builder().column("id", DataTypes.INT().not_null()).column("t", DataTypes.TIMESTAMP(3))
+    >>> print(columns.watermark("t", "t - INTERVAL '5' SECOND").primary_key("id").build())
     (
       `id` INT NOT NULL,
+      `t` TIMESTAMP(3),
+      WATERMARK FOR `t` AS [t - INTERVAL '5' SECOND],
       CONSTRAINT `PK_id` PRIMARY KEY (`id`) NOT ENFORCED
     )
     """

@@ -18,14 +18,25 @@ __all__ = ["CsvTableSink", "TableSink", "WriteMode"]
 
 
 class WriteMode:
-    """What becomes of files that are there."""
+    """What becomes of files that are there.
+
+    >>> from funke.table import CsvTableSink, DataTypes, WriteMode
+    >>> sink = CsvTableSink(["id"], [DataTypes.INT()], "/tmp/orders.csv", write_mode=WriteMode.OVERWRITE)
+    >>> WriteMode.NO_OVERWRITE, WriteMode.OVERWRITE
+    (0, 1)
+    """
 
     NO_OVERWRITE = 0
     OVERWRITE = 1
 
 
 class TableSink:
-    """A table to write to, without a name; it may get its columns later."""
+    """A table to write to, without a name; it may get its columns later.
+
+    >>> from funke.table import CsvTableSink, DataTypes, TableSink
+    >>> isinstance(CsvTableSink(["id"], [DataTypes.INT()], "/tmp/orders.csv"), TableSink)  # newer: TableDescriptor
+    True
+    """
 
     def __init__(self, options: dict[str, str], field_names: list[str], field_types: list[DataType]) -> None:
         self._options = options
@@ -44,7 +55,14 @@ class TableSink:
 
 
 class CsvTableSink(TableSink):
-    """Files of CSV in a directory."""
+    """Files of CSV in a directory.
+
+    >>> from funke.table import CsvTableSink, DataTypes, EnvironmentSettings, TableEnvironment
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> t_env.register_table_sink("orders", CsvTableSink(["id"], [DataTypes.INT()], "/tmp/orders.csv"))
+    >>> t_env.list_tables()  # newer: CREATE TABLE, or a TableDescriptor
+    ['orders']
+    """
 
     def __init__(
         self,

@@ -15,7 +15,12 @@ __all__ = ["CsvTableSource", "TableSource"]
 
 
 class TableSource:
-    """A table to read, without a name."""
+    """A table to read, without a name.
+
+    >>> from funke.table import CsvTableSource, DataTypes, TableSource
+    >>> isinstance(CsvTableSource("/tmp/orders.csv", ["id"], [DataTypes.INT()]), TableSource)  # newer: TableDescriptor
+    True
+    """
 
     def __init__(self, descriptor: TableDescriptor) -> None:
         self._descriptor = descriptor
@@ -24,9 +29,11 @@ class TableSource:
 class CsvTableSource(TableSource):
     """Files of CSV.
 
-    >>> from funke.table import DataTypes
-    >>> CsvTableSource("/data/in.csv", ["a"], [DataTypes.INT()])._descriptor.get_options()["format"]
-    'csv'
+    >>> from funke.table import CsvTableSource, DataTypes, EnvironmentSettings, TableEnvironment
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> orders = t_env.from_table_source(CsvTableSource("/tmp/orders.csv", ["id"], [DataTypes.INT()]))
+    >>> orders.get_schema().get_field_names()  # newer: CREATE TABLE, or a TableDescriptor
+    ['id']
     """
 
     def __init__(

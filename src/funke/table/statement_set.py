@@ -25,9 +25,15 @@ pass_on_names(__name__)
 class StatementSet:
     """Inserts that run as one job; after `execute()` the set is empty again.
 
-    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table import EnvironmentSettings, StatementSet, TableEnvironment
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    >>> statements = t_env.create_statement_set()
+    >>> for name in ("cheap", "dear"):
+    ...     _ = t_env.execute_sql(f"CREATE TABLE {name} (price BIGINT) WITH ('connector' = 'blackhole')")
+    >>> t_env.create_temporary_view("prices", t_env.from_elements([(3,), (30,)], ["price"]))
+    >>> statements: StatementSet = t_env.create_statement_set()
+    >>> _ = statements.add_insert_sql("INSERT INTO cheap SELECT * FROM prices WHERE price < 10")
+    >>> _ = statements.add_insert_sql("INSERT INTO dear SELECT * FROM prices WHERE price >= 10")
+    >>> statements.execute().wait()  # one job
     """
 
     def __init__(self, t_env: TableEnvironment) -> None:

@@ -58,9 +58,10 @@ class Table(DescribedTable, QuerySource):
 
     >>> from funke.table import EnvironmentSettings, TableEnvironment
     >>> from funke.table.expressions import col
-    >>> orders = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([(1, "a")], ["id", "x"])
-    >>> orders.where(col("id") > 0).select(col("x").upper_case.alias("y")).get_schema().get_field_names()
-    ['y']
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> orders = t_env.from_elements([("tea", 3), ("milk", 1)], ["item", "price"])
+    >>> list(orders.where(col("price") > 2).select(col("item").upper_case, col("price") * 2).execute().collect())
+    [<Row('TEA', 6)>]
     """
 
     def __init__(

@@ -26,9 +26,11 @@ _PYTHON = "python.executable"
 class TableConfig:
     """What holds for all tables of an environment; it is read when a statement runs.
 
-    >>> config = TableConfig.get_default()
-    >>> config.set("table.exec.mini-batch.enabled", "true").get("table.exec.mini-batch.enabled", "false")
-    'true'
+    >>> from funke.table import EnvironmentSettings, TableConfig, TableEnvironment
+    >>> config: TableConfig = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).get_config()
+    >>> config.set_local_timezone("Europe/Amsterdam")
+    >>> config.set("table.exec.mini-batch.enabled", "true").get("table.local-time-zone", "default")
+    'Europe/Amsterdam'
     """
 
     def __init__(self, configuration: Configuration | None = None, root: Configuration | None = None) -> None:

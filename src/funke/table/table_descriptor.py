@@ -20,9 +20,13 @@ __all__ = ["TableDescriptor", "FormatDescriptor", "ConfigOption", "Schema"]
 class TableDescriptor:
     """A table: its connector, its options and its columns.
 
-    >>> descriptor = TableDescriptor.for_connector("datagen").option("rows-per-second", "10").build()
-    >>> descriptor.get_options()
-    {'connector': 'datagen', 'rows-per-second': '10'}
+    >>> from funke.table import DataTypes, EnvironmentSettings, Schema, TableDescriptor, TableEnvironment
+    >>> schema = Schema.new_builder().column("id", DataTypes.INT()).build()
+    >>> descriptor = TableDescriptor.for_connector("datagen").option("rows-per-second", "10").schema(schema).build()
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.create_temporary_table("orders", descriptor)
+    >>> t_env.from_path("orders").get_schema().get_field_names()
+    ['id']
     """
 
     def __init__(
@@ -128,8 +132,10 @@ class TableDescriptor:
 class FormatDescriptor:
     """A format with its options.
 
-    >>> str(FormatDescriptor.for_format("csv").option("field-delimiter", ";").build())
-    'csv[{field-delimiter=;}]'
+    >>> from funke.table import FormatDescriptor, TableDescriptor
+    >>> csv = FormatDescriptor.for_format("csv").option("field-delimiter", ";").build()
+    >>> TableDescriptor.for_connector("filesystem").option("path", "/tmp/orders").format(csv).build().get_options()
+    {'connector': 'filesystem', 'path': '/tmp/orders', 'format': 'csv', 'csv.field-delimiter': ';'}
     """
 
     def __init__(self, format: str, options: Mapping[str, str]) -> None:

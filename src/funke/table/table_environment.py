@@ -48,11 +48,19 @@ _QUERY_ONLY = (
 class TableEnvironment(RegisteredTables, RegisteredObjects, OldTableNames, TableRuns):
     """Holds catalogs, functions and settings; makes tables and runs SQL.
 
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
     >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    >>> t_env.execute_sql("CREATE TABLE sink (a INT) WITH ('connector' = 'blackhole')").print()
-    OK
-    >>> t_env.list_tables()
-    ['sink']
+    >>> _ = t_env.get_config().set("parallelism.default", "1")  # rows keep their order
+    >>> _ = t_env.execute_sql("CREATE VIEW orders AS SELECT * FROM (VALUES ('tea', 3), ('tea', 4)) AS t (item, price)")
+    >>> t_env.execute_sql("SELECT item, SUM(price) AS total FROM orders GROUP BY item").print()
+    +----+--------------------------------+-------------+
+    | op |                           item |       total |
+    +----+--------------------------------+-------------+
+    | +I |                            tea |           3 |
+    | -U |                            tea |           3 |
+    | +U |                            tea |           7 |
+    +----+--------------------------------+-------------+
+    3 rows in set
     """
 
     def __init__(self, env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> None:

@@ -20,7 +20,15 @@ pass_on_names(__name__)
 
 
 class TablePipeline:
-    """Rows that go to a table, alone by `execute()` or with others in a StatementSet."""
+    """Rows that go to a table, alone by `execute()` or with others in a StatementSet.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment, TablePipeline
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql("CREATE TABLE copies (id INT) WITH ('connector' = 'blackhole')")
+    >>> pipeline: TablePipeline = t_env.sql_query("SELECT 7 AS id").insert_into("copies")
+    >>> pipeline.get_sink_identifier().get_object_name()  # pipeline.execute() starts the job
+    'copies'
+    """
 
     def __init__(self, plan: InsertPlan, t_env: TableEnvironment) -> None:
         self._plan = plan

@@ -23,7 +23,14 @@ pass_on_names(__name__)
 
 
 class TableResult:
-    """The result of a statement; `collect()` and `print()` read the same rows, so only one of them is used."""
+    """The result of a statement; `collect()` and `print()` read the same rows, so only one of them is used.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment, TableResult
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> result: TableResult = t_env.execute_sql("SHOW DATABASES")
+    >>> result.get_table_schema().get_field_names(), list(result.collect())
+    (['database name'], [<Row('default_database')>])
+    """
 
     def __init__(self, content: ResultContent) -> None:
         self._content = content

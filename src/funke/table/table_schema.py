@@ -14,9 +14,10 @@ __all__ = ["TableSchema", "DataType", "RowType"]
 class TableSchema:
     """Names and types of columns.
 
-    >>> from funke.table import DataTypes
-    >>> TableSchema(["a"], [DataTypes.INT()]).get_field_data_type("a")
-    IntType(true)
+    >>> from funke.table import DataTypes, TableSchema
+    >>> schema = TableSchema.builder().field("item", DataTypes.STRING()).field("price", DataTypes.INT()).build()
+    >>> schema.get_field_names(), schema.get_field_data_type("price")
+    (['item', 'price'], IntType(true))
     """
 
     def __init__(self, field_names: list[str] | None = None, data_types: list[DataType] | None = None) -> None:

@@ -69,7 +69,15 @@ Types = Iterable[DataType | str] | DataType | str | None
 
 
 class UserDefinedFunctionWrapper:
-    """A user function with its types; calling it makes an expression."""
+    """A user function with its types; calling it makes an expression.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import UserDefinedFunctionWrapper, udf
+    >>> double = udf(lambda x: 2 * x, result_type=DataTypes.BIGINT(), name="double")
+    >>> isinstance(double, UserDefinedFunctionWrapper), str(double(col("a")))
+    (True, 'double(a)')
+    """
 
     _kind: FunctionKind = "scalar"
 
@@ -151,7 +159,13 @@ class UserDefinedFunctionWrapper:
 
 
 class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
-    """A scalar function with its types."""
+    """A scalar function with its types.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.udf import UserDefinedScalarFunctionWrapper, udf
+    >>> isinstance(udf(str.upper, result_type=DataTypes.STRING()), UserDefinedScalarFunctionWrapper)
+    True
+    """
 
     def __init__(
         self,
@@ -173,7 +187,16 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
 
 
 class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
-    """An asynchronous scalar function with its types."""
+    """An asynchronous scalar function with its types.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.udf import UserDefinedAsyncScalarFunctionWrapper, udf
+    >>> @udf(result_type=DataTypes.INT())
+    ... async def price(item):
+    ...     return len(item)
+    >>> isinstance(price, UserDefinedAsyncScalarFunctionWrapper)
+    True
+    """
 
     _kind = "async scalar"
 
@@ -182,7 +205,13 @@ class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
 
 
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
-    """A table function with its types."""
+    """A table function with its types.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.udf import UserDefinedTableFunctionWrapper, udtf
+    >>> isinstance(udtf(str.split, result_types=DataTypes.STRING()), UserDefinedTableFunctionWrapper)
+    True
+    """
 
     _kind = "table"
 
@@ -206,7 +235,14 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
 
 class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
-    """An aggregate or table aggregate function with its types."""
+    """An aggregate or table aggregate function with its types.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.udf import UserDefinedAggregateFunctionWrapper, udaf
+    >>> mean = udaf(lambda values: values.mean(), result_type=DataTypes.DOUBLE(), func_type="pandas")
+    >>> isinstance(mean, UserDefinedAggregateFunctionWrapper)
+    True
+    """
 
     def __init__(
         self,
@@ -267,6 +303,17 @@ def udf(
     """Make a scalar function of a function, a coroutine function or a ScalarFunction; also a decorator.
 
     With `func_type="pandas"` it takes and gives pandas.Series, a batch at a time; Flink 1.11 called it `udf_type`.
+
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import udf
+    >>> @udf(result_type=DataTypes.BIGINT())
+    ... def double(x):
+    ...     return 2 * x
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> numbers = t_env.from_elements([(21,)], ["x"])
+    >>> list(numbers.select(double(col("x"))).execute().collect())
+    [<Row(42)>]
     """
     if udf_type is not None:
         note_old_name("udf_type")
@@ -291,7 +338,21 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Make a table function of a function or a TableFunction; also a decorator."""
+    """Make a table function of a function or a TableFunction; also a decorator.
+
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.udf import udtf
+    >>> @udtf(result_types=[DataTypes.STRING(), DataTypes.INT()])
+    ... def words(line):
+    ...     for word in line.split():
+    ...         yield word, len(word)
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.create_temporary_function("words", words)
+    >>> t_env.create_temporary_view("texts", t_env.from_elements([("to be",)], ["line"]))
+    >>> query = "SELECT word, size FROM texts, LATERAL TABLE(words(line)) AS t (word, size)"
+    >>> list(t_env.sql_query(query).execute().collect())
+    [<Row('to', 2)>, <Row('be', 2)>]
+    """
     if f is None:
         return functools.partial(
             UserDefinedTableFunctionWrapper,
@@ -312,7 +373,20 @@ def udaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make an aggregate function of an AggregateFunction, or of a function of pandas.Series; also a decorator."""
+    """Make an aggregate function of an AggregateFunction, or of a function of pandas.Series; also a decorator.
+
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import udaf
+    >>> @udaf(result_type=DataTypes.DOUBLE(), func_type="pandas")
+    ... def mean(values):
+    ...     return values.mean()
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> readings = t_env.from_elements([("a", 3), ("a", 4)], ["sensor", "value"])
+    >>> means = readings.group_by(col("sensor")).select(col("sensor"), mean(col("value")).alias("mean"))
+    >>> str(mean(col("value"))), means.get_schema().get_field_data_type("mean")
+    ('mean(value)', DoubleType(true))
+    """
     _require_func_type(func_type)
     if f is None:
         return functools.partial(
@@ -338,7 +412,24 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make a table aggregate function of a TableAggregateFunction; also a decorator."""
+    """Make a table aggregate function of a TableAggregateFunction; also a decorator.
+
+    >>> from funke.common import Row
+    >>> from funke.table import DataTypes
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import TableAggregateFunction, udtaf
+    >>> class Both(TableAggregateFunction):
+    ...     def create_accumulator(self):
+    ...         return [0, 0]
+    ...     def accumulate(self, accumulator, value):
+    ...         accumulator[:] = [min(accumulator[0], value), max(accumulator[1], value)]
+    ...     def emit_value(self, accumulator):
+    ...         yield from (Row(value) for value in accumulator)
+    >>> row_type = DataTypes.ROW([DataTypes.FIELD("value", DataTypes.BIGINT())])
+    >>> both = udtaf(Both(), result_type=row_type, accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()), name="both")
+    >>> str(both(col("value")))  # for GroupedTable.flat_aggregate()
+    'both(value)'
+    """
     if func_type != "general":
         raise ValueError(f"The func_type must be 'general', got {func_type}.")
     if f is None:

@@ -15,7 +15,14 @@ __all__ = ["Tumble", "Session", "Slide", "Over", "GroupWindow", "OverWindow"]
 
 
 class GroupWindow:
-    """A window with its alias, for `Table.window`."""
+    """A window with its alias, for `Table.window`.
+
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import GroupWindow, Session, Slide, Tumble
+    >>> hours = (Tumble.over(lit(1).hour), Slide.over(lit(1).hour).every(lit(5).minutes), Session.with_gap(lit(1).hour))
+    >>> all(isinstance(each.on(col("t")).alias("w"), GroupWindow) for each in hours)  # for Table.window()
+    True
+    """
 
     def __init__(self, window: windows.GroupWindow) -> None:
         self._window = window
@@ -47,8 +54,19 @@ class SlideWithSizeAndSlideOnTime(_WindowOnTime):
 class Tumble:
     """Windows of one size, one after the other.
 
+    >>> from funke.common import Time, Types, WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.table import DataTypes, Schema, StreamTableEnvironment
     >>> from funke.table.expressions import col, lit
-    >>> window = Tumble.over(lit(10).minutes).on(col("rowtime")).alias("w")
+    >>> from funke.table.window import Tumble
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> t_env = StreamTableEnvironment.create(env)
+    >>> clicks = env.from_collection([(1_000,), (2_000,), (70_000,)], Types.ROW_NAMED(["ms"], [Types.LONG()]))
+    >>> schema = Schema.new_builder().column("ms", DataTypes.BIGINT())
+    >>> schema = schema.column_by_expression("t", "TO_TIMESTAMP_LTZ(ms, 3)").watermark("t", "t").build()
+    >>> minutes = t_env.from_data_stream(clicks, schema).window(Tumble.over(lit(1).minute).on(col("t")).alias("w"))
+    >>> list(minutes.group_by(col("w")).select(col("ms").count).execute().collect())
+    [<Row(2)>, <Row(1)>]
     """
 
     @classmethod
@@ -69,7 +87,20 @@ class TumbleWithSize:
 
 
 class Session:
-    """Windows that a pause ends."""
+    """Windows that a pause ends.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import Session
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql(
+    ...     "CREATE TABLE clicks (user_id INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')"
+    ... )
+    >>> visits = t_env.from_path("clicks").window(Session.with_gap(lit(30).minutes).on(col("t")).alias("visit"))
+    >>> grouped = visits.group_by(col("visit"), col("user_id"))
+    >>> grouped.select(col("user_id"), col("visit").end.alias("left_at")).get_schema().get_field_names()
+    ['user_id', 'left_at']
+    """
 
     @classmethod
     def with_gap(cls, gap: Expression[Any] | str) -> SessionWithGap:
@@ -89,7 +120,20 @@ class SessionWithGap:
 
 
 class Slide:
-    """Windows of one size that begin at regular distances."""
+    """Windows of one size that begin at regular distances.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col, lit
+    >>> from funke.table.window import Slide
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql(
+    ...     "CREATE TABLE clicks (user_id INT, t TIMESTAMP(3), WATERMARK FOR t AS t) WITH ('connector' = 'datagen')"
+    ... )
+    >>> last_hour = Slide.over(lit(1).hour).every(lit(5).minutes).on(col("t")).alias("last_hour")
+    >>> users = t_env.from_path("clicks").window(last_hour).group_by(col("last_hour"))
+    >>> users.select(col("user_id").count.distinct.alias("users")).get_schema().get_field_names()
+    ['users']
+    """
 
     @classmethod
     def over(cls, size: Expression[Any] | str) -> SlideWithSize:
@@ -120,7 +164,14 @@ class SlideWithSizeAndSlide:
 
 
 class OverWindow:
-    """An OVER window with its alias, for `Table.over_window`."""
+    """An OVER window with its alias, for `Table.over_window`.
+
+    >>> from funke.table.expressions import UNBOUNDED_ROW, col
+    >>> from funke.table.window import Over, OverWindow
+    >>> window = Over.partition_by(col("user")).order_by(col("t")).preceding(UNBOUNDED_ROW).alias("w")
+    >>> isinstance(window, OverWindow)  # for Table.over_window()
+    True
+    """
 
     def __init__(self, alias: str, window: syntax.OverWindow) -> None:
         self._alias = alias
@@ -130,8 +181,16 @@ class OverWindow:
 class Over:
     """Windows around each row.
 
-    >>> from funke.table.expressions import CURRENT_ROW, UNBOUNDED_ROW, col
-    >>> window = Over.partition_by(col("user")).order_by(col("rowtime")).preceding(UNBOUNDED_ROW).alias("w")
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import call_sql, col, row_interval
+    >>> from funke.table.window import Over
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.get_config().set("parallelism.default", "1")  # rows keep their order
+    >>> readings = t_env.from_elements([(1, 20), (2, 22), (3, 27)], ["id", "degrees"])
+    >>> readings = readings.add_columns(call_sql("PROCTIME()").alias("t"))
+    >>> last_two = readings.over_window(Over.order_by(col("t")).preceding(row_interval(1)).alias("w"))
+    >>> list(last_two.select(col("id"), col("degrees").max.over(col("w"))).execute().collect())
+    [<Row(1, 20)>, <Row(2, 22)>, <Row(3, 27)>]
     """
 
     @classmethod

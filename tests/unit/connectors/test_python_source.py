@@ -14,7 +14,6 @@ import pytest
 from funke.engine.connectors import (
     collection,
     generator,
-    python_source,
     sequence,
     source_function,
 )
@@ -252,9 +251,7 @@ def test_a_source_class_of_the_users_program_travels_to_the_tasks() -> None:
     assert [values for values, _ in reader.read(Words("a b").create_enumerator(1).poll(1)[0])] == [["a", "b"]]
 
 
-@pytest.mark.parametrize(
-    "module", [collection, sequence, generator, python_source, source_function, file_source, spark_source]
-)
+@pytest.mark.parametrize("module", [collection, sequence, generator, source_function, file_source, spark_source])
 def test_the_examples_in_the_strings_run(module: Any) -> None:
     result = doctest.testmod(module)
     assert result.attempted > 0

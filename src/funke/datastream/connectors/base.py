@@ -25,7 +25,16 @@ _DISCARDING_SINKS = (
 
 
 class Source:
-    """A source for `from_source`; `engine_source` is what the engine reads."""
+    """A source for `from_source`; `engine_source` is what the engine reads.
+
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors import NumberSequenceSource, Source
+    >>> def read(env: StreamExecutionEnvironment, source: Source):
+    ...     return env.from_source(source, WatermarkStrategy.no_watermarks(), "input")
+    >>> read(StreamExecutionEnvironment.get_execution_environment(), NumberSequenceSource(1, 4)).get_name()
+    'input'
+    """
 
     def __init__(self, source: Any) -> None:
         if isinstance(source, str):
@@ -44,7 +53,18 @@ class BatchedSource(Source):
 
 
 class Sink:
-    """A sink for `sink_to`; `engine_sink` is what the engine writes to."""
+    """A sink for `sink_to`; `engine_sink` is what the engine writes to.
+
+    >>> from funke.common.serialization import Encoder
+    >>> from funke.datastream import DataStream, StreamExecutionEnvironment
+    >>> from funke.datastream.connectors import FileSink, Sink
+    >>> def write(stream: DataStream, sink: Sink):
+    ...     return stream.sink_to(sink).name("output")
+    >>> words = StreamExecutionEnvironment.get_execution_environment().from_collection(["to", "be"])
+    >>> files = FileSink.for_row_format("/tmp/words", Encoder.simple_string_encoder()).build()
+    >>> type(write(words, files)).__name__
+    'DataStreamSink'
+    """
 
     engine_sink: engine_sinks.Sink
 
@@ -63,7 +83,23 @@ def _find_java_sink(class_name: str) -> engine_sinks.Sink:
 
 
 class DeliveryGuarantee(Enum):
-    """How often a record reaches the outside when the job fails and restarts on its way."""
+    """How often a record reaches the outside when the job fails and restarts on its way.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors import DeliveryGuarantee
+    >>> from funke.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+    >>> words = KafkaRecordSerializationSchema.builder().set_topic("words")
+    >>> sink = (
+    ...     KafkaSink.builder()
+    ...     .set_bootstrap_servers("localhost:9092")
+    ...     .set_record_serializer(words.set_value_serialization_schema(SimpleStringSchema()).build())
+    ...     .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+    ...     .set_transactional_id_prefix("words")
+    ...     .build()
+    ... )
+    >>> type(sink).__name__
+    'KafkaSink'
+    """
 
     # The tuples are PyFlink's own values.
     EXACTLY_ONCE = (0,)

@@ -17,7 +17,13 @@ _LARGEST_COUNT = (1 << 63) - 1
 
 
 class RateLimiterStrategy:
-    """How fast elements are made."""
+    """How fast elements are made.
+
+    >>> from funke.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+    >>> source = DataGeneratorSource(str, rate_limiter_strategy=RateLimiterStrategy.per_second(100))
+    >>> RateLimiterStrategy.per_second(100).records_per_second
+    100
+    """
 
     def __init__(self, records_per_second: float | None = None, records_per_checkpoint: int | None = None) -> None:
         for rate, unit in ((records_per_second, "second"), (records_per_checkpoint, "checkpoint")):
@@ -47,6 +53,15 @@ class DataGeneratorSource(Source):
 
     The function is a callable or an object with a method `map`. Without a `count` the source never ends. With
     `with_timestamps` the function returns pairs of an element and its event time in milliseconds.
+
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.datagen import DataGeneratorSource
+    >>> source = DataGeneratorSource(lambda index: f"order {index}", count=3)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_source(source, WatermarkStrategy.no_watermarks(), "orders")
+    >>> sorted(orders.execute_and_collect())
+    ['order 0', 'order 1', 'order 2']
     """
 
     def __init__(

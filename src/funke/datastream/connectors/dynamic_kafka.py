@@ -26,11 +26,23 @@ _REASON = "topics of several clusters are not read as one; use KafkaSource for e
 
 
 class KafkaMetadataService:
-    """Tells in which clusters and topics a stream lies."""
+    """Tells in which clusters and topics a stream lies.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import KafkaMetadataService, SingleClusterTopicMetadataService
+    >>> service = SingleClusterTopicMetadataService("cluster", {"bootstrap.servers": "localhost:9092"})
+    >>> isinstance(service, KafkaMetadataService)
+    True
+    """
 
 
 class SingleClusterTopicMetadataService(KafkaMetadataService):
-    """Every stream is the topic of its name in one cluster."""
+    """Every stream is the topic of its name in one cluster.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import SingleClusterTopicMetadataService
+    >>> service = SingleClusterTopicMetadataService("cluster", {"bootstrap.servers": "localhost:9092"})
+    >>> service.kafka_cluster_id
+    'cluster'
+    """
 
     def __init__(self, kafka_cluster_id: str, properties: dict[str, str]) -> None:
         self.kafka_cluster_id = kafka_cluster_id
@@ -38,25 +50,46 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
 
 class KafkaStreamSubscriber:
-    """Tells which streams are read."""
+    """Tells which streams are read.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import KafkaStreamSetSubscriber, KafkaStreamSubscriber
+    >>> isinstance(KafkaStreamSetSubscriber({"orders"}), KafkaStreamSubscriber)
+    True
+    """
 
 
 class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
-    """Reads a set of streams."""
+    """Reads a set of streams.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import KafkaStreamSetSubscriber
+    >>> sorted(KafkaStreamSetSubscriber({"orders", "payments"}).stream_ids)
+    ['orders', 'payments']
+    """
 
     def __init__(self, stream_ids: set[str]) -> None:
         self.stream_ids = stream_ids
 
 
 class StreamPatternSubscriber(KafkaStreamSubscriber):
-    """Reads the streams whose names match a pattern."""
+    """Reads the streams whose names match a pattern.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import StreamPatternSubscriber
+    >>> StreamPatternSubscriber("orders-.*").stream_pattern
+    'orders-.*'
+    """
 
     def __init__(self, stream_pattern: str) -> None:
         self.stream_pattern = stream_pattern
 
 
 class KafkaRecordDeserializationSchema(DeserializationSchema):
-    """Turns Kafka records into elements."""
+    """Turns Kafka records into elements.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.dynamic_kafka import KafkaRecordDeserializationSchema
+    >>> KafkaRecordDeserializationSchema.value_only(SimpleStringSchema()).deserialize(b"to be")
+    'to be'
+    """
 
     def __init__(self, value_schema: DeserializationSchema) -> None:
         self.value_schema = value_schema
@@ -76,7 +109,14 @@ class KafkaRecordDeserializationSchema(DeserializationSchema):
 
 
 class DynamicKafkaSource(Source):
-    """Reads streams that may lie in several clusters."""
+    """Reads streams that may lie in several clusters.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import DynamicKafkaSource
+    >>> DynamicKafkaSource.builder().set_stream_ids({"orders"}).build()  # use KafkaSource
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: Dynamic Kafka source is not supported: topics of several clusters...
+    """
 
     @staticmethod
     def builder() -> DynamicKafkaSourceBuilder:
@@ -85,7 +125,13 @@ class DynamicKafkaSource(Source):
 
 
 class DynamicKafkaSourceBuilder(KeptSettings):
-    """Collects the settings of a source."""
+    """Collects the settings of a source.
+
+    >>> from funke.datastream.connectors.dynamic_kafka import DynamicKafkaSource, DynamicKafkaSourceBuilder
+    >>> builder = DynamicKafkaSource.builder().set_stream_pattern("orders-.*").set_group_id("reports")
+    >>> isinstance(builder, DynamicKafkaSourceBuilder), builder.settings["group_id"]  # build() is not supported yet
+    (True, 'reports')
+    """
 
     def set_stream_ids(self, stream_ids: set[str]) -> DynamicKafkaSourceBuilder:
         """Set the stream ids."""

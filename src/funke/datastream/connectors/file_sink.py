@@ -66,6 +66,19 @@ class FileSink(Sink, SupportsPreprocessing):
 
     Files are hidden while they are written. They become visible when a checkpoint completes, or without checkpoints
     when the input ends.
+
+    >>> import pathlib, tempfile
+    >>> from funke.common.serialization import Encoder
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.file_system import FileSink, OutputFileConfig
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> named = OutputFileConfig("words", ".txt")
+    >>> builder = FileSink.for_row_format(folder.name, Encoder.simple_string_encoder())
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> _ = env.from_collection(["to", "be"]).sink_to(builder.with_output_file_config(named).build())
+    >>> _ = env.execute()
+    >>> [path.read_text().split() for path in pathlib.Path(folder.name).rglob("words*.txt")]
+    [['to', 'be']]
     """
 
     def __init__(self, engine_sink: engine_sinks.FileSink, transformer: StreamTransformer | None = None) -> None:
@@ -129,7 +142,18 @@ class FileSink(Sink, SupportsPreprocessing):
 
 
 class StreamingFileSink(SinkFunction):
-    """The older file sink, for `add_sink`: files are named by subtask, and only checkpoints make them visible."""
+    """The older file sink, for `add_sink`: files are named by subtask, and only checkpoints make them visible.
+
+    >>> import warnings
+    >>> from funke.common.serialization import Encoder
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors import StreamingFileSink
+    >>> with warnings.catch_warnings(action="ignore"):  # it is deprecated: use FileSink
+    ...     sink = StreamingFileSink.for_row_format("/tmp/words", Encoder.simple_string_encoder()).build()
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> type(env.from_collection(["to", "be"]).add_sink(sink)).__name__
+    'DataStreamSink'
+    """
 
     def __init__(self, engine_sink: engine_sinks.StreamingFileSink) -> None:
         warnings.warn("StreamingFileSink is deprecated, use FileSink", DeprecationWarning, stacklevel=2)

@@ -27,6 +27,13 @@ class BucketAssigner(engine_buckets.BucketAssigner):
 
     Besides the ready-made ones, a subclass may define `get_bucket_id(element, context)`; the context has
     `timestamp()` and `current_processing_time()`.
+
+    >>> from funke.datastream.connectors.file_system import BucketAssigner
+    >>> class ByCountry(BucketAssigner):
+    ...     def get_bucket_id(self, element, context):
+    ...         return f"country={element['country']}"
+    >>> ByCountry().get_bucket_id({"country": "nl"}, None)  # FileSink...with_bucket_assigner(ByCountry())
+    'country=nl'
     """
 
     _assigner: engine_buckets.BucketAssigner | None = None
@@ -58,7 +65,16 @@ class BucketAssigner(engine_buckets.BucketAssigner):
 
 
 class RollingPolicy:
-    """When a part file is closed and a new one begun."""
+    """When a part file is closed and a new one begun.
+
+    >>> from funke.common.serialization import Encoder
+    >>> from funke.datastream.connectors.file_system import FileSink, RollingPolicy
+    >>> policy = RollingPolicy.default_rolling_policy(part_size=1024**3, rollover_interval=15 * 60 * 1000)
+    >>> builder = FileSink.for_row_format("/tmp/orders", Encoder.simple_string_encoder())
+    >>> sink = builder.with_rolling_policy(policy).build()
+    >>> isinstance(policy, RollingPolicy)
+    True
+    """
 
     def __init__(self, engine_policy: rolling_policy.RollingPolicy) -> None:
         self.engine_policy = engine_policy
@@ -77,15 +93,33 @@ class RollingPolicy:
 
 
 class DefaultRollingPolicy(RollingPolicy):
-    """Rolls by size, age and inactivity."""
+    """Rolls by size, age and inactivity.
+
+    >>> from funke.datastream.connectors.file_system import DefaultRollingPolicy, RollingPolicy
+    >>> policy: DefaultRollingPolicy = RollingPolicy.default_rolling_policy(part_size=64 * 1024 * 1024)
+    >>> isinstance(policy, RollingPolicy)
+    True
+    """
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """Rolls at every checkpoint."""
+    """Rolls at every checkpoint.
+
+    >>> from funke.datastream.connectors.file_system import OnCheckpointRollingPolicy, RollingPolicy
+    >>> policy: OnCheckpointRollingPolicy = RollingPolicy.on_checkpoint_rolling_policy()  # the one for bulk formats
+    >>> isinstance(policy, RollingPolicy)
+    True
+    """
 
 
 class OutputFileConfig:
-    """Prefix and suffix of part files."""
+    """Prefix and suffix of part files.
+
+    >>> from funke.datastream.connectors.file_system import OutputFileConfig
+    >>> config = OutputFileConfig.builder().with_part_prefix("orders").with_part_suffix(".csv").build()
+    >>> config.get_part_prefix(), config.get_part_suffix()  # FileSink...with_output_file_config(config)
+    ('orders', '.csv')
+    """
 
     def __init__(self, part_prefix: str, part_suffix: str) -> None:
         self.engine_config = part_name.OutputFileConfig(part_prefix, part_suffix)
@@ -126,7 +160,16 @@ class OutputFileConfig:
 
 
 class FileCompactStrategy:
-    """When small files are made into larger ones."""
+    """When small files are made into larger ones.
+
+    >>> from funke.common import Encoder
+    >>> from funke.datastream.connectors.file_system import FileCompactor, FileCompactStrategy, FileSink
+    >>> strategy = FileCompactStrategy.builder().set_size_threshold(1024**2).enable_compaction_on_checkpoint(5).build()
+    >>> builder = FileSink.for_row_format("/tmp/words", Encoder.simple_string_encoder())
+    >>> sink = builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()
+    >>> type(sink).__name__
+    'FileSink'
+    """
 
     def __init__(self, engine_strategy: compaction.CompactStrategy) -> None:
         self.engine_strategy = engine_strategy
@@ -173,7 +216,18 @@ class FileCompactStrategy:
 
 
 class FileCompactor:
-    """How several files become one; `to_engine` makes the engine's compactor for a sink's format."""
+    """How several files become one; `to_engine` makes the engine's compactor for a sink's format.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.connectors.file_system import FileCompactor, FileCompactStrategy, FileSink
+    >>> from funke.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
+    >>> row_type = Types.ROW_NAMED(["id"], [Types.INT()])
+    >>> compactor = FileCompactor.record_wise_file_compactor(ParquetColumnarRowInputFormat(row_type))
+    >>> strategy = FileCompactStrategy.builder().set_size_threshold(1024**2).build()
+    >>> builder = FileSink.for_bulk_format("/tmp/orders", ParquetBulkWriters.for_row_type(row_type))
+    >>> type(builder.enable_compact(strategy, compactor).build()).__name__
+    'FileSink'
+    """
 
     def __init__(self, to_engine: Callable[[Any], compaction.Compactor]) -> None:
         self.to_engine = to_engine

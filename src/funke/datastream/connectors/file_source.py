@@ -24,7 +24,15 @@ __all__ = [
 
 
 class FileEnumeratorProvider:
-    """How files are found and cut into splits."""
+    """How files are found and cut into splits.
+
+    >>> from funke.datastream.connectors.file_system import FileEnumeratorProvider, FileSource, StreamFormat
+    >>> whole_files = FileEnumeratorProvider.default_non_splittable_file_enumerator()
+    >>> builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/tmp/logs")
+    >>> source = builder.set_file_enumerator(whole_files).build()
+    >>> whole_files.is_splittable
+    False
+    """
 
     def __init__(self, is_splittable: bool = True) -> None:
         self.is_splittable = is_splittable
@@ -41,7 +49,14 @@ class FileEnumeratorProvider:
 
 
 class FileSplitAssignerProvider:
-    """Which reader gets which split."""
+    """Which reader gets which split.
+
+    >>> from funke.datastream.connectors.file_system import FileSource, FileSplitAssignerProvider, StreamFormat
+    >>> builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/tmp/logs")
+    >>> source = builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner()).build()
+    >>> type(source).__name__
+    'FileSource'
+    """
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
@@ -50,7 +65,16 @@ class FileSplitAssignerProvider:
 
 
 class StreamFormat:
-    """A format that is read record by record; `engine_format` is what the engine reads with."""
+    """A format that is read record by record; `engine_format` is what the engine reads with.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.connectors.file_system import FileSource, StreamFormat
+    >>> lines = FileSource.for_record_stream_format(StreamFormat.text_line_format("ISO-8859-1"), "/tmp/logs").build()
+    >>> row_type = Types.ROW_NAMED(["id", "item"], [Types.INT(), Types.STRING()])
+    >>> rows = FileSource.for_record_stream_format(StreamFormat.json_line_format(row_type), "/tmp/orders").build()
+    >>> type(rows).__name__
+    'FileSource'
+    """
 
     def __init__(self, engine_format: FileFormat) -> None:
         self.engine_format = engine_format
@@ -71,14 +95,30 @@ class StreamFormat:
 
 
 class BulkFormat:
-    """A format that is read in batches, such as Parquet; `engine_format` is what the engine reads with."""
+    """A format that is read in batches, such as Parquet; `engine_format` is what the engine reads with.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.connectors.file_system import BulkFormat, FileSource
+    >>> from funke.datastream.formats.parquet import ParquetColumnarRowInputFormat
+    >>> parquet: BulkFormat = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["id"], [Types.INT()]))
+    >>> type(FileSource.for_bulk_file_format(parquet, "/tmp/orders").build()).__name__
+    'FileSource'
+    """
 
     def __init__(self, engine_format: FileFormat) -> None:
         self.engine_format = engine_format
 
 
 class FileSourceBuilder:
-    """Collects the settings of a file source."""
+    """Collects the settings of a file source.
+
+    >>> from funke.common import Duration
+    >>> from funke.datastream.connectors.file_system import FileSource, StreamFormat
+    >>> builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/tmp/logs")
+    >>> source = builder.monitor_continuously(Duration.of_seconds(10)).build()  # also files to come
+    >>> type(builder).__name__
+    'FileSourceBuilder'
+    """
 
     def __init__(self, engine_format: FileFormat, paths: tuple[str, ...]) -> None:
         self._format = engine_format
@@ -115,7 +155,21 @@ class FileSourceBuilder:
 
 
 class FileSource(Source):
-    """Reads all files under the given paths, once or continuously."""
+    """Reads all files under the given paths, once or continuously.
+
+    >>> import pathlib, tempfile
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.file_system import FileSource, StreamFormat
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> for word in ("to", "be"):
+    ...     _ = pathlib.Path(folder.name, word).write_text(word)
+    >>> source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), folder.name).build()
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> words = env.from_source(source, WatermarkStrategy.no_watermarks(), "words")
+    >>> sorted(words.execute_and_collect())
+    ['be', 'to']
+    """
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:

@@ -15,7 +15,25 @@ __all__ = ["JdbcSink", "JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcExa
 
 
 class JdbcSink(SinkFunction):
-    """Writes rows into a database, for `add_sink`."""
+    """Writes rows into a database, for `add_sink`.
+
+    >>> import sqlite3, tempfile
+    >>> from funke.common import Row, Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/shop.db"
+    >>> database = sqlite3.connect(path)
+    >>> _ = database.execute("CREATE TABLE orders (id INTEGER, item TEXT)")
+    >>> row_type = Types.ROW([Types.INT(), Types.STRING()])
+    >>> options = JdbcConnectionOptions(f"jdbc:sqlite:{path}")
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_collection([Row(1, "tea")], row_type)
+    >>> _ = orders.add_sink(JdbcSink.sink("INSERT INTO orders VALUES (?, ?)", row_type, options))
+    >>> _ = env.execute()
+    >>> database.execute("SELECT * FROM orders").fetchall()
+    [(1, 'tea')]
+    """
 
     @staticmethod
     def sink(
@@ -116,7 +134,14 @@ class JdbcExactlyOnceOptions:
 
 
 class JdbcConnectionOptions:
-    """How to reach a database."""
+    """How to reach a database.
+
+    >>> from funke.datastream.connectors.jdbc import JdbcConnectionOptions
+    >>> builder = JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+    >>> options = builder.with_url("jdbc:postgresql://localhost/shop").with_user_name("ada").with_password("?").build()
+    >>> options.get_db_url(), options.get_user_name()
+    ('jdbc:postgresql://localhost/shop', 'ada')
+    """
 
     def __init__(
         self, db_url: str, driver_name: str | None = None, user_name: str | None = None, password: str | None = None
@@ -182,7 +207,13 @@ class JdbcConnectionOptions:
 
 
 class JdbcExecutionOptions:
-    """How many rows are written at once, and how often a write is repeated."""
+    """How many rows are written at once, and how often a write is repeated.
+
+    >>> from funke.datastream.connectors.jdbc import JdbcExecutionOptions
+    >>> options = JdbcExecutionOptions.builder().with_batch_size(200).with_batch_interval_ms(1000).build()
+    >>> options.get_batch_size(), options.get_max_retries()
+    (200, 3)
+    """
 
     def __init__(self, batch_interval_ms: int = 0, batch_size: int = 5000, max_retries: int = 3) -> None:
         self._batch_interval_ms = batch_interval_ms

@@ -47,7 +47,15 @@ pass_on_names(__name__)
 
 
 class Semantic(Enum):
-    """The guarantee of the older producer."""
+    """The guarantee of the older producer.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.kafka import FlinkKafkaProducer, Semantic
+    >>> broker = {"bootstrap.servers": "localhost:9092"}
+    >>> sink = FlinkKafkaProducer("words", SimpleStringSchema(), broker, semantic=Semantic.EXACTLY_ONCE)
+    >>> type(sink).__name__
+    'FlinkKafkaProducer'
+    """
 
     EXACTLY_ONCE = (0,)
     AT_LEAST_ONCE = (1,)
@@ -55,7 +63,12 @@ class Semantic(Enum):
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where reading starts when there is no valid offset."""
+    """Where reading starts when there is no valid offset.
+
+    >>> from funke.datastream.connectors.kafka import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
+    >>> KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.EARLIEST).kind  # earliest without a commit
+    'committed_offsets'
+    """
 
     LATEST = 0
     EARLIEST = 1
@@ -119,7 +132,18 @@ class FlinkKafkaConsumerBase(KeptSettings, SourceFunction, ABC):
 
 
 class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
-    """The older source."""
+    """The older source.
+
+    >>> import warnings
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import FlinkKafkaConsumer
+    >>> with warnings.catch_warnings(action="ignore"):  # it is deprecated: use KafkaSource
+    ...     words = FlinkKafkaConsumer("words", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env.add_source(words.set_start_from_earliest(), "words").get_name()
+    'words'
+    """
 
     def __init__(
         self, topics: str | list[str], deserialization_schema: DeserializationSchema, properties: dict[str, str]
@@ -174,7 +198,16 @@ class FlinkKafkaProducerBase(KeptSettings, SinkFunction, ABC):
 
 
 class FlinkKafkaProducer(FlinkKafkaProducerBase):
-    """The older sink."""
+    """The older sink.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import FlinkKafkaProducer
+    >>> sink = FlinkKafkaProducer("words", SimpleStringSchema(), {"bootstrap.servers": "localhost:9092"})
+    >>> words = StreamExecutionEnvironment.get_execution_environment().from_collection(["to", "be"])
+    >>> type(words.add_sink(sink)).__name__  # KafkaSink is newer
+    'DataStreamSink'
+    """
 
     def __init__(
         self,
@@ -200,7 +233,9 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
 class KafkaSource(Source):
     """Reads topics.
 
-    >>> from funke.common import SimpleStringSchema
+    >>> from funke.common import SimpleStringSchema, WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
     >>> source = (
     ...     KafkaSource.builder()
     ...     .set_bootstrap_servers("localhost:9092")
@@ -210,6 +245,9 @@ class KafkaSource(Source):
     ...     .set_value_only_deserializer(SimpleStringSchema())
     ...     .build()
     ... )
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> env.from_source(source, WatermarkStrategy.no_watermarks(), "words").get_name()
+    'words'
     """
 
     @staticmethod
@@ -219,7 +257,16 @@ class KafkaSource(Source):
 
 
 class KafkaSourceBuilder(KeptSettings):
-    """Collects the settings of a source."""
+    """Collects the settings of a source.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource, KafkaSourceBuilder
+    >>> builder: KafkaSourceBuilder = KafkaSource.builder().set_bootstrap_servers("localhost:9092")
+    >>> builder = builder.set_topic_pattern("orders-.*").set_bounded(KafkaOffsetsInitializer.latest())
+    >>> source = builder.set_value_only_deserializer(SimpleStringSchema()).build()  # read until now, and end
+    >>> type(source).__name__
+    'KafkaSource'
+    """
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
         """Set the bootstrap servers."""
@@ -347,7 +394,16 @@ def _producer_properties(properties: dict[str, Any]) -> ClientProperties:
 
 
 class KafkaRecordDeserializer(DeserializationSchema, ABC):
-    """Turns whole records into elements (PyFlink has it in Java only)."""
+    """Turns whole records into elements (PyFlink has it in Java only).
+
+    >>> from funke.datastream.connectors.kafka import KafkaRecordDeserializer, KafkaSource
+    >>> class WithTopic(KafkaRecordDeserializer):
+    ...     def deserialize_record(self, record):
+    ...         return record.topic, record.value.decode()
+    >>> builder = KafkaSource.builder().set_bootstrap_servers("localhost:9092").set_topics("orders", "returns")
+    >>> type(builder.set_deserializer(WithTopic()).build()).__name__
+    'KafkaSource'
+    """
 
     @abstractmethod
     def deserialize_record(self, record: KafkaRecord) -> Any:
@@ -359,7 +415,13 @@ class KafkaRecordDeserializer(DeserializationSchema, ABC):
 
 
 class KafkaTopicPartition:
-    """One partition of a topic."""
+    """One partition of a topic.
+
+    >>> from funke.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaTopicPartition
+    >>> starts = {KafkaTopicPartition("orders", 0): 42, KafkaTopicPartition("orders", 1): 0}
+    >>> KafkaOffsetsInitializer.offsets(starts).kind, KafkaTopicPartition("orders", 0)
+    ('offsets', KafkaTopicPartition('orders', 0))
+    """
 
     def __init__(self, topic: str, partition: int) -> None:
         self._topic = topic
@@ -382,7 +444,12 @@ class KafkaTopicPartition:
 
 
 class KafkaOffsetsInitializer(Choice):
-    """Where reading starts or stops."""
+    """Where reading starts or stops.
+
+    >>> from funke.datastream.connectors.kafka import KafkaOffsetsInitializer
+    >>> KafkaOffsetsInitializer.earliest(), KafkaOffsetsInitializer.timestamp(1_700_000_000_000)
+    (KafkaOffsetsInitializer.earliest(), KafkaOffsetsInitializer.timestamp(timestamp=1700000000000))
+    """
 
     @staticmethod
     def committed_offsets(
@@ -434,7 +501,22 @@ def _reset(name: str) -> Any:
 
 
 class KafkaSink(Sink, SupportsPreprocessing):
-    """Writes topics."""
+    """Writes topics.
+
+    >>> from funke.common import SimpleStringSchema, Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+    >>> words = KafkaRecordSerializationSchema.builder().set_topic("words")
+    >>> sink = (
+    ...     KafkaSink.builder()
+    ...     .set_bootstrap_servers("localhost:9092")
+    ...     .set_record_serializer(words.set_value_serialization_schema(SimpleStringSchema()).build())
+    ...     .build()
+    ... )
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> type(env.from_collection(["to", "be"], Types.STRING()).sink_to(sink)).__name__
+    'DataStreamSink'
+    """
 
     def __init__(self, sink: Any, transformer: StreamTransformer | None = None) -> None:
         super().__init__(sink)
@@ -451,7 +533,17 @@ class KafkaSink(Sink, SupportsPreprocessing):
 
 
 class KafkaSinkBuilder(KeptSettings):
-    """Collects the settings of a sink."""
+    """Collects the settings of a sink.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.base import DeliveryGuarantee
+    >>> from funke.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink, KafkaSinkBuilder
+    >>> words = KafkaRecordSerializationSchema.builder().set_topic("words")
+    >>> builder: KafkaSinkBuilder = KafkaSink.builder().set_bootstrap_servers("localhost:9092")
+    >>> builder = builder.set_record_serializer(words.set_value_serialization_schema(SimpleStringSchema()).build())
+    >>> type(builder.set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE).build()).__name__
+    'KafkaSink'
+    """
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
         """Set the bootstrap servers."""
@@ -503,7 +595,16 @@ _SEMANTICS: dict[Semantic, Guarantee] = {
 
 
 class KafkaTopicSelector(ABC):
-    """Chooses the topic of a record."""
+    """Chooses the topic of a record.
+
+    >>> from funke.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaTopicSelector
+    >>> class ByCountry(KafkaTopicSelector):
+    ...     def apply(self, data):
+    ...         return f"orders-{data['country']}"
+    >>> builder = KafkaRecordSerializationSchema.builder().set_topic_selector(ByCountry())  # a function does as well
+    >>> ByCountry().apply({"country": "nl"})
+    'orders-nl'
+    """
 
     @abstractmethod
     def apply(self, data: Any) -> str:
@@ -522,7 +623,15 @@ class _FunctionTopicSelector(KafkaTopicSelector):
 
 
 class KafkaRecordSerializationSchema(SerializationSchema):
-    """Turns elements into Kafka records: topic, key and value."""
+    """Turns elements into Kafka records: topic, key and value.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.kafka import KafkaRecordSerializationSchema
+    >>> builder = KafkaRecordSerializationSchema.builder().set_topic("words")
+    >>> schema = builder.set_value_serialization_schema(SimpleStringSchema()).build()
+    >>> schema.topic, schema.serialize("tea")
+    ('words', b'tea')
+    """
 
     def __init__(
         self,
@@ -563,7 +672,15 @@ class KafkaRecordSerializationSchema(SerializationSchema):
 
 
 class KafkaRecordSerializationSchemaBuilder:
-    """Collects the settings of a record schema."""
+    """Collects the settings of a record schema.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.kafka import KafkaRecordSerializationSchemaBuilder
+    >>> builder = KafkaRecordSerializationSchemaBuilder()  # or KafkaRecordSerializationSchema.builder()
+    >>> builder = builder.set_topic_selector(lambda word: f"words-{word[0]}")
+    >>> builder.set_value_serialization_schema(SimpleStringSchema()).build().topic_selector.apply("tea")
+    'words-t'
+    """
 
     def __init__(self) -> None:
         self._topic: str | None = None

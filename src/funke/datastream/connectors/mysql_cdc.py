@@ -22,7 +22,12 @@ __all__ = ["MySqlSource", "MySqlSourceBuilder", "StartupOptions"]
 
 
 class StartupOptions:
-    """Where a source starts that has no state."""
+    """Where a source starts that has no state.
+
+    >>> from funke.datastream.connectors.mysql_cdc import StartupOptions
+    >>> StartupOptions.latest().mode, StartupOptions.timestamp(1_700_000_000_000).mode
+    ('latest-offset', 'timestamp')
+    """
 
     def __init__(
         self, mode: str, position: LogPosition | None = None, time_ms: int = 0, gtids: GtidSet | None = None
@@ -65,11 +70,13 @@ class StartupOptions:
 class MySqlSource(BatchedSource):
     """Reads tables and then the log, for `from_source`; its rows say what they are by `get_row_kind()`.
 
+    >>> from funke.datastream.connectors.mysql_cdc import MySqlSource
     >>> from funke.table import DataTypes
-    >>> builder = MySqlSource.builder().hostname("db").database_list("shop").username("me").password("secret")
-    >>> builder = builder.table_list("shop.orders").row_type(DataTypes.ROW([
-    ...     DataTypes.FIELD("id", DataTypes.BIGINT()), DataTypes.FIELD("price", DataTypes.DECIMAL(10, 2))]))
-    >>> source = builder.build()
+    >>> row_type = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT())])
+    >>> builder = MySqlSource.builder().hostname("db").username("me").password("secret")
+    >>> source = builder.database_list("shop").table_list("shop.orders").row_type(row_type).build()
+    >>> type(source).__name__
+    'MySqlSource'
     """
 
     @staticmethod
@@ -79,7 +86,14 @@ class MySqlSource(BatchedSource):
 
 
 class MySqlSourceBuilder:
-    """Gathers what a source needs to know; names are those of Flink's builder in Java."""
+    """Gathers what a source needs to know; names are those of Flink's builder in Java.
+
+    >>> from funke.datastream.connectors.mysql_cdc import MySqlSource, MySqlSourceBuilder, StartupOptions
+    >>> builder: MySqlSourceBuilder = MySqlSource.builder().hostname("db").port(3307)
+    >>> builder = builder.startup_options(StartupOptions.latest()).server_time_zone("Europe/Amsterdam")
+    >>> type(builder).__name__  # with tables and the type of rows, build() gives the source
+    'MySqlSourceBuilder'
+    """
 
     def __init__(self) -> None:
         self._connection: dict[str, Any] = {"host": "localhost", "port": 3306}

@@ -19,7 +19,13 @@ __all__ = ["PostgresSource", "PostgresSourceBuilder", "StartupMode"]
 
 
 class StartupMode:
-    """Where a source starts that has no state."""
+    """Where a source starts that has no state.
+
+    >>> from funke.datastream.connectors.postgres_cdc import PostgresSource, StartupMode
+    >>> builder = PostgresSource.builder().startup_mode(StartupMode.LATEST_OFFSET)
+    >>> StartupMode.LATEST_OFFSET
+    'latest-offset'
+    """
 
     INITIAL = "initial"
     LATEST_OFFSET = "latest-offset"
@@ -30,11 +36,13 @@ class StartupMode:
 class PostgresSource(BatchedSource):
     """Reads tables and then the log, for `from_source`; its rows say what they are by `get_row_kind()`.
 
+    >>> from funke.datastream.connectors.postgres_cdc import PostgresSource
     >>> from funke.table import DataTypes
+    >>> row_type = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT())])
     >>> builder = PostgresSource.builder().hostname("db").database("shop").username("me").password("secret")
-    >>> builder = builder.table_list("orders").slot_name("orders").row_type(DataTypes.ROW([
-    ...     DataTypes.FIELD("id", DataTypes.BIGINT()), DataTypes.FIELD("price", DataTypes.DECIMAL(10, 2))]))
-    >>> source = builder.build()
+    >>> source = builder.table_list("orders").slot_name("orders").row_type(row_type).build()
+    >>> type(source).__name__
+    'PostgresSource'
     """
 
     @staticmethod
@@ -44,7 +52,13 @@ class PostgresSource(BatchedSource):
 
 
 class PostgresSourceBuilder:
-    """Gathers what a source needs to know; names are those of Flink's builder in Java."""
+    """Gathers what a source needs to know; names are those of Flink's builder in Java.
+
+    >>> from funke.datastream.connectors.postgres_cdc import PostgresSource, PostgresSourceBuilder
+    >>> builder: PostgresSourceBuilder = PostgresSource.builder().hostname("db").port(5433).database("shop")
+    >>> type(builder.publication_name("orders").split_size(10_000)).__name__  # build() gives the source
+    'PostgresSourceBuilder'
+    """
 
     def __init__(self) -> None:
         self._connection: dict[str, Any] = {"host": "localhost", "port": "5432"}

@@ -32,7 +32,12 @@ _REASON = "the Pulsar connector is not available yet"
 
 
 class StartCursor(Choice):
-    """Where reading starts."""
+    """Where reading starts.
+
+    >>> from funke.datastream.connectors.pulsar import StartCursor
+    >>> StartCursor.from_publish_time(0) == StartCursor.earliest()
+    False
+    """
 
     @staticmethod
     def default_start_cursor() -> StartCursor:
@@ -61,7 +66,12 @@ class StartCursor(Choice):
 
 
 class StopCursor(Choice):
-    """Where reading stops."""
+    """Where reading stops.
+
+    >>> from funke.datastream.connectors.pulsar import StopCursor
+    >>> StopCursor.at_event_time(1000)
+    StopCursor.at_event_time(timestamp=1000)
+    """
 
     @staticmethod
     def default_stop_cursor() -> StopCursor:
@@ -135,7 +145,14 @@ class RangeGenerator(Choice):
 
 
 class PulsarSource(Source):
-    """Reads topics."""
+    """Reads topics.
+
+    >>> from funke.datastream.connectors.pulsar import PulsarSource
+    >>> PulsarSource.builder().set_topics("orders").build()
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: Pulsar source is not supported: the Pulsar connector...
+    """
 
     @staticmethod
     def builder() -> PulsarSourceBuilder:
@@ -144,7 +161,13 @@ class PulsarSource(Source):
 
 
 class PulsarSourceBuilder(KeptSettings):
-    """Collects the settings of a source."""
+    """Collects the settings of a source.
+
+    >>> from funke.datastream.connectors.pulsar import PulsarSource, PulsarSourceBuilder, StartCursor
+    >>> builder = PulsarSource.builder().set_topics("orders").set_start_cursor(StartCursor.latest())
+    >>> isinstance(builder, PulsarSourceBuilder), builder.settings["topics"]  # build() is not supported yet
+    (True, 'orders')
+    """
 
     def set_admin_url(self, admin_url: str) -> PulsarSourceBuilder:
         """Set the admin url."""

@@ -37,14 +37,23 @@ class PythonSink(UserSink, Sink):
     raises is tried again, and after a restart it is called again for what the last checkpoint holds, so it must do no
     harm twice. `create_committer()`, in place of `commit`, returns a PythonCommitter, which answers for each of them.
 
-    >>> class ListWriter(PythonSinkWriter):
-    ...     def open(self, context):
-    ...         self.seen = []
+    >>> import pathlib, tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import PythonSink, PythonSinkWriter
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "words")
+    >>> class Append(PythonSinkWriter):
     ...     def write(self, value):
-    ...         self.seen.append(value)
-    >>> class ListSink(PythonSink):
+    ...         with path.open("a") as file:
+    ...             print(value, file=file)
+    >>> class File(PythonSink):
     ...     def create_writer(self):
-    ...         return ListWriter()
+    ...         return Append()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> _ = env.from_collection(["to", "be"]).sink_to(File())
+    >>> _ = env.execute()
+    >>> path.read_text().split()
+    ['to', 'be']
     """
 
     def __init__(self) -> None:
@@ -65,12 +74,13 @@ class TwoPhaseCommitSinkFunction(TransactionalFunction, Sink):
     begun after it is aborted. Here transactions are files:
 
     >>> import os
+    >>> from funke.datastream.connectors.python import TwoPhaseCommitSinkFunction
     >>> class Files(TwoPhaseCommitSinkFunction):
     ...     def begin_transaction(self):
     ...         return f"/data/.{self.new_transaction_id()}"
     ...     def invoke(self, transaction, value, context):
     ...         with open(transaction, "a") as file:
-    ...             file.write(f"{value}\\n")
+    ...             print(value, file=file)
     ...     def pre_commit(self, transaction):
     ...         pass
     ...     def commit(self, transaction):
@@ -79,6 +89,7 @@ class TwoPhaseCommitSinkFunction(TransactionalFunction, Sink):
     ...     def abort(self, transaction):
     ...         if os.path.exists(transaction):
     ...             os.remove(transaction)
+    >>> Files().commit("/data/.committed-before-a-crash")  # it may be called again, and must do no harm
     """
 
     def __init__(self) -> None:

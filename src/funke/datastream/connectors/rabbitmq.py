@@ -15,7 +15,13 @@ _REASON = "the RabbitMQ connector is not available yet"
 
 
 class RMQConnectionConfig:
-    """How to reach a broker; what was not set is None."""
+    """How to reach a broker; what was not set is None.
+
+    >>> from funke.datastream.connectors.rabbitmq import RMQConnectionConfig
+    >>> config = RMQConnectionConfig.Builder().set_host("localhost").set_port(5672).build()
+    >>> config.get_host(), config.get_port()
+    ('localhost', 5672)
+    """
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._settings = settings
@@ -139,7 +145,16 @@ class RMQConnectionConfig:
 
 
 class RMQSource(SourceFunction):
-    """Reads a queue."""
+    """Reads a queue.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSource
+    >>> config = RMQConnectionConfig.Builder().set_host("localhost").build()
+    >>> RMQSource(config, "orders", False, SimpleStringSchema())
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: RabbitMQ source is not supported: the RabbitMQ connector...
+    """
 
     def __init__(
         self,
@@ -152,7 +167,16 @@ class RMQSource(SourceFunction):
 
 
 class RMQSink(SinkFunction):
-    """Writes a queue."""
+    """Writes a queue.
+
+    >>> from funke.common import SimpleStringSchema
+    >>> from funke.datastream.connectors.rabbitmq import RMQConnectionConfig, RMQSink
+    >>> config = RMQConnectionConfig.Builder().set_host("localhost").build()
+    >>> RMQSink(config, "orders", SimpleStringSchema())
+    Traceback (most recent call last):
+        ...
+    funke.engine.errors.UnsupportedFeatureError: RabbitMQ sink is not supported: the RabbitMQ connector...
+    """
 
     def __init__(
         self, connection_config: RMQConnectionConfig, queue_name: str, serialization_schema: SerializationSchema

@@ -21,8 +21,14 @@ class SparkSource(Source):
     A stream is read by a Spark streaming query, with the trigger that is given, such as
     `{"processingTime": "10 seconds"}` or `{"availableNow": True}`. Its position is part of checkpoints and savepoints.
 
-    >>> table = SparkSource(lambda spark: spark.read.table("orders"))
-    >>> stream = SparkSource(lambda spark: spark.readStream.format("rate").load(), is_streaming=True)
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.spark import SparkSource
+    >>> source = SparkSource(lambda spark: spark.range(3))
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "rows of Spark")
+    >>> rows.map(lambda row: row.id).get_name()
+    'Map'
     """
 
     def __init__(
@@ -44,8 +50,15 @@ class SparkSink(Sink):
     files and tables of files (with mode append) and into Delta tables, and at least once anywhere else, with the same
     number when it is written again. Without checkpoints it is written at the end of every epoch.
 
+    >>> from funke.common import Row, Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.spark import SparkSink
     >>> by_function = SparkSink(lambda frame: frame.write.mode("append").saveAsTable("orders"))
     >>> by_format = SparkSink(format="parquet", path="/data/orders", partition_by=["day"])
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_collection([Row("19", 3)], Types.ROW_NAMED(["day", "price"], [Types.STRING(), Types.INT()]))
+    >>> type(orders.sink_to(by_format)).__name__
+    'DataStreamSink'
     """
 
     engine_sink: EngineSparkSink

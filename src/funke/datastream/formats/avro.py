@@ -31,6 +31,7 @@ pass_on_names(__name__)
 class AvroSchema:
     """The schema of Avro records.
 
+    >>> from funke.datastream.formats.avro import AvroSchema
     >>> print(AvroSchema.parse_string('{"type": "array", "items": "int"}'))
     {"type":"array","items":"int"}
     """
@@ -54,7 +55,16 @@ class AvroSchema:
 
 
 class GenericRecordAvroTypeInfo(AvroTypeInfo):
-    """The type of Avro records, which are dicts."""
+    """The type of Avro records, which are dicts.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
+    >>> text = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+    >>> order = GenericRecordAvroTypeInfo(AvroSchema.parse_string(text))
+    >>> orders = StreamExecutionEnvironment.get_execution_environment().from_collection([{"id": 1}], order)
+    >>> orders.get_type() == order
+    True
+    """
 
     def __init__(self, schema: AvroSchema) -> None:
         super().__init__(str(schema))
@@ -65,6 +75,14 @@ class AvroInputFormat:
 
     Records are dicts. A file that was written with another schema is adapted to this one by Avro's rules: fields are
     found by name, missing ones have their defaults, numbers are widened.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.formats.avro import AvroInputFormat, AvroSchema
+    >>> text = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+    >>> orders = AvroInputFormat("/tmp/orders.avro", AvroSchema.parse_string(text))
+    >>> stream = StreamExecutionEnvironment.get_execution_environment().create_input(orders)
+    >>> stream.get_type() == orders.get_produced_type()
+    True
     """
 
     def __init__(self, path: str, schema: AvroSchema) -> None:
@@ -78,7 +96,15 @@ class AvroInputFormat:
 
 
 class AvroBulkWriters:
-    """Writes Avro files."""
+    """Writes Avro files.
+
+    >>> from funke.datastream.connectors.file_system import FileSink
+    >>> from funke.datastream.formats.avro import AvroBulkWriters, AvroSchema
+    >>> text = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+    >>> writers = AvroBulkWriters.for_generic_record(AvroSchema.parse_string(text))
+    >>> type(FileSink.for_bulk_format("/tmp/orders", writers).build()).__name__
+    'FileSink'
+    """
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
@@ -89,6 +115,7 @@ class AvroBulkWriters:
 class AvroRowDeserializationSchema(DeserializationSchema):
     """Reads each message as one Avro record.
 
+    >>> from funke.datastream.formats.avro import AvroRowDeserializationSchema
     >>> schema = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}'
     >>> AvroRowDeserializationSchema(avro_schema_string=schema).deserialize(bytes([4]))
     Row(id=2)
@@ -107,7 +134,14 @@ class AvroRowDeserializationSchema(DeserializationSchema):
 
 
 class AvroRowSerializationSchema(SerializationSchema):
-    """Writes each row as one Avro record."""
+    """Writes each row as one Avro record.
+
+    >>> from funke.common import Row
+    >>> from funke.datastream.formats.avro import AvroRowSerializationSchema
+    >>> schema = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "int"}]}'
+    >>> list(AvroRowSerializationSchema(avro_schema_string=schema).serialize(Row(2)))
+    [4]
+    """
 
     def __init__(self, record_class: str | None = None, avro_schema_string: str | None = None) -> None:
         self._writer = AvroRowWriter(_schema_text(record_class, avro_schema_string))

@@ -30,7 +30,15 @@ __all__ = [
 
 
 class CsvReaderFormat(StreamFormat):
-    """Reads CSV files."""
+    """Reads CSV files.
+
+    >>> from funke.datastream.connectors.file_system import FileSource
+    >>> from funke.datastream.formats.csv import CsvReaderFormat, CsvSchema
+    >>> schema = CsvSchema.builder().add_number_column("id").add_string_column("item").build()
+    >>> source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "/tmp/orders.csv").build()
+    >>> type(source).__name__
+    'FileSource'
+    """
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
@@ -39,7 +47,15 @@ class CsvReaderFormat(StreamFormat):
 
 
 class CsvBulkWriters:
-    """Writes CSV files."""
+    """Writes CSV files.
+
+    >>> from funke.datastream.connectors.file_system import FileSink
+    >>> from funke.datastream.formats.csv import CsvBulkWriters, CsvSchema
+    >>> schema = CsvSchema.builder().add_number_column("id").add_string_column("item").build()
+    >>> sink = FileSink.for_bulk_format("/tmp/orders", CsvBulkWriters.for_schema(schema)).build()
+    >>> type(sink).__name__
+    'FileSink'
+    """
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
@@ -51,6 +67,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
     """Reads each message as one line of CSV.
 
     >>> from funke.common import Types
+    >>> from funke.datastream.formats.csv import CsvRowDeserializationSchema
     >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
     >>> CsvRowDeserializationSchema.Builder(row_type).build().deserialize(b'1,"a, b"')
     Row(id=1, name='a, b')
@@ -116,7 +133,15 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
 
 class CsvRowSerializationSchema(SerializationSchema):
-    """Writes each row as one line of CSV."""
+    """Writes each row as one line of CSV.
+
+    >>> from funke.common import Row, Types
+    >>> from funke.datastream.formats.csv import CsvRowSerializationSchema
+    >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
+    >>> schema = CsvRowSerializationSchema.Builder(row_type).set_field_delimiter(";").build()
+    >>> schema.serialize(Row(1, "a")).decode().splitlines()
+    ['1;a']
+    """
 
     def __init__(self, writer: CsvRowWriter) -> None:
         self._writer = writer

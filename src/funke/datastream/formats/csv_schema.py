@@ -14,7 +14,13 @@ __all__ = ["CsvSchema", "CsvSchemaBuilder"]
 
 
 class CsvSchema:
-    """Describes CSV files; made by `CsvSchema.builder()`."""
+    """Describes CSV files; made by `CsvSchema.builder()`.
+
+    >>> from funke.datastream.formats.csv import CsvSchema
+    >>> schema = CsvSchema.builder().add_number_column("id").add_string_column("item").set_use_header().build()
+    >>> print(schema)
+    [CsvSchema: columns=[id, item], header? true]
+    """
 
     def __init__(self, row_type: Any, builder: CsvSchemaBuilder) -> None:
         self.row_type = row_type
@@ -68,7 +74,13 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """Collects columns and special characters."""
+    """Collects columns and special characters.
+
+    >>> from funke.datastream.formats.csv import CsvSchema, CsvSchemaBuilder
+    >>> builder: CsvSchemaBuilder = CsvSchema.builder().add_string_column("item").add_array_column("sizes", "|")
+    >>> builder.set_column_separator(";").build().size()
+    2
+    """
 
     def __init__(self) -> None:
         self.columns: list[CsvColumn] = []

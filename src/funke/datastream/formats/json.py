@@ -22,6 +22,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
     """Reads each message as one JSON object.
 
     >>> from funke.common import Types
+    >>> from funke.datastream.formats.json import JsonRowDeserializationSchema
     >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
     >>> JsonRowDeserializationSchema.builder().type_info(row_type).build().deserialize(b'{"id": 1, "name": "a"}')
     Row(id=1, name='a')
@@ -84,7 +85,14 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
 
 class JsonRowSerializationSchema(SerializationSchema):
-    """Writes each row as one JSON object."""
+    """Writes each row as one JSON object.
+
+    >>> from funke.common import Row, Types
+    >>> from funke.datastream.formats.json import JsonRowSerializationSchema
+    >>> row_type = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
+    >>> JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize(Row(1, "a"))
+    b'{"id":1,"name":"a"}'
+    """
 
     def __init__(self, writer: JsonRowWriter) -> None:
         self._writer = writer

@@ -15,7 +15,16 @@ _COMPRESSION = "orc.compress"
 
 
 class OrcBulkWriters:
-    """Writes rows into ORC files."""
+    """Writes rows into ORC files.
+
+    >>> from funke.common import Configuration, Types
+    >>> from funke.datastream.connectors.file_system import FileSink
+    >>> from funke.datastream.formats.orc import OrcBulkWriters
+    >>> row_type = Types.ROW_NAMED(["id"], [Types.INT()])
+    >>> writers = OrcBulkWriters.for_row_type(row_type, Configuration().set_string("orc.compress", "ZSTD"))
+    >>> type(FileSink.for_bulk_format("/tmp/orders", writers).build()).__name__
+    'FileSink'
+    """
 
     @staticmethod
     def for_row_type(

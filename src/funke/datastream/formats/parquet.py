@@ -21,7 +21,16 @@ _COMPRESSION = "parquet.compression"
 
 
 class AvroParquetReaders:
-    """Reads Parquet files as Avro records."""
+    """Reads Parquet files as Avro records.
+
+    >>> from funke.datastream.connectors.file_system import FileSource
+    >>> from funke.datastream.formats.avro import AvroSchema
+    >>> from funke.datastream.formats.parquet import AvroParquetReaders
+    >>> text = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+    >>> orders = AvroParquetReaders.for_generic_record(AvroSchema.parse_string(text))
+    >>> type(FileSource.for_record_stream_format(orders, "/tmp/orders").build()).__name__
+    'FileSource'
+    """
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat:
@@ -30,7 +39,16 @@ class AvroParquetReaders:
 
 
 class AvroParquetWriters:
-    """Writes Avro records into Parquet files."""
+    """Writes Avro records into Parquet files.
+
+    >>> from funke.datastream.connectors.file_system import FileSink
+    >>> from funke.datastream.formats.avro import AvroSchema
+    >>> from funke.datastream.formats.parquet import AvroParquetWriters
+    >>> text = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
+    >>> writers = AvroParquetWriters.for_generic_record(AvroSchema.parse_string(text))
+    >>> type(FileSink.for_bulk_format("/tmp/orders", writers).build()).__name__
+    'FileSink'
+    """
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
@@ -43,6 +61,13 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
     With `is_utc_timestamp` instants are read into columns of dates and times in UTC, else in the zone of the process. A
     TIMESTAMP_LTZ is a datetime with the zone of the process: the same date and time, so the right instant by default.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.connectors.file_system import FileSource
+    >>> from funke.datastream.formats.parquet import ParquetColumnarRowInputFormat
+    >>> columns = ParquetColumnarRowInputFormat(Types.ROW_NAMED(["id", "item"], [Types.INT(), Types.STRING()]))
+    >>> type(FileSource.for_bulk_file_format(columns, "/tmp/orders").build()).__name__
+    'FileSource'
     """
 
     def __init__(
@@ -62,7 +87,23 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
 
 class ParquetBulkWriters:
-    """Writes rows into Parquet files."""
+    """Writes rows into Parquet files.
+
+    >>> import pathlib, tempfile
+    >>> import pyarrow.parquet
+    >>> from funke.common import Row, Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.file_system import FileSink
+    >>> from funke.datastream.formats.parquet import ParquetBulkWriters
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> row_type = Types.ROW_NAMED(["id", "item"], [Types.INT(), Types.STRING()])
+    >>> sink = FileSink.for_bulk_format(folder.name, ParquetBulkWriters.for_row_type(row_type)).build()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> _ = env.from_collection([Row(1, "tea")], row_type).sink_to(sink)
+    >>> _ = env.execute()
+    >>> [pyarrow.parquet.read_table(path).to_pylist() for path in pathlib.Path(folder.name).rglob("part*")]
+    [[{'id': 1, 'item': 'tea'}]]
+    """
 
     @staticmethod
     def for_row_type(

@@ -33,6 +33,11 @@ class ConfigOption(Generic[T_co]):
     """One option. ``older_keys`` are names of earlier Flink versions that still count.
 
     ``no_effect`` says why nothing happens when it is set: it is accepted, and the user is told.
+
+    >>> from funke.common import ConfigOption, ConfigOptions
+    >>> option: ConfigOption = ConfigOptions.key("shop.discount").float_type().default_value(0.1)
+    >>> option.key, option.default, option.read("0.25")
+    ('shop.discount', 0.1, 0.25)
     """
 
     key: str

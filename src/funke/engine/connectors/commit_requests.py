@@ -14,7 +14,16 @@ __all__ = ["CommitRequest", "RequestCommitter", "UserCommitter"]
 
 
 class CommitRequest:
-    """One committable on its way to be committed; a committer that says nothing about it has committed it."""
+    """One committable on its way to be committed; a committer that says nothing about it has committed it.
+
+    >>> from funke.datastream.connectors.python import CommitRequest
+    >>> request = CommitRequest("file-7")  # a PythonCommitter gets a list of them
+    >>> request.get_committable(), request.get_number_of_retries()
+    ('file-7', 0)
+    >>> request.retry_later()
+    >>> request.is_left
+    True
+    """
 
     def __init__(self, committable: Any, retries: int = 0) -> None:
         self._committable = committable
@@ -66,6 +75,14 @@ class UserCommitter(ABC):
 
     The same committable may come again, after an exception or after a restart, even though it was committed: `commit`
     must find that out, or do no harm.
+
+    >>> from funke.datastream.connectors.python import CommitRequest, PythonCommitter
+    >>> class Publish(PythonCommitter):
+    ...     def commit(self, requests):
+    ...         for request in requests:
+    ...             print("publish", request.get_committable())
+    >>> Publish().commit([CommitRequest("file-7")])  # the job does this when a checkpoint is complete
+    publish file-7
     """
 
     @abstractmethod

@@ -19,7 +19,29 @@ __all__ = ["FunctionSink", "PythonSinkAdapter", "PythonSinkWriter", "SinkContext
 
 
 class SubtaskContext:
-    """Where in the job a writer stands, under the names that PyFlink's RuntimeContext has for it."""
+    """Where in the job a writer stands, under the names that PyFlink's RuntimeContext has for it.
+
+    >>> import os, tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import PythonSink, PythonSinkWriter, SubtaskContext
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = folder.name
+    >>> class Part(PythonSinkWriter):
+    ...     def open(self, context: SubtaskContext):
+    ...         self.file = open(f"{path}/part-{context.get_index_of_this_subtask()}", "a")
+    ...     def write(self, value):
+    ...         print(value, file=self.file)
+    ...     def close(self):
+    ...         self.file.close()
+    >>> class Parts(PythonSink):
+    ...     def create_writer(self):
+    ...         return Part()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> _ = env.from_collection(["tea", "milk"]).sink_to(Parts())
+    >>> _ = env.execute()
+    >>> os.listdir(path)
+    ['part-0']
+    """
 
     def __init__(self, context: WriterContext) -> None:
         self._context = context
@@ -46,7 +68,22 @@ class SubtaskContext:
 
 
 class PythonSinkWriter(ABC):
-    """Takes the records of one subtask; lives in a worker process as long as the job attempt."""
+    """Takes the records of one subtask; lives in a worker process as long as the job attempt.
+
+    >>> from funke.datastream.connectors.python import PythonSinkWriter
+    >>> class Buffering(PythonSinkWriter):
+    ...     def __init__(self):
+    ...         self.rows = []
+    ...     def write(self, value):
+    ...         self.rows.append(value)
+    ...     def flush(self):
+    ...         print("send", self.rows)
+    ...         self.rows = []
+    >>> writer = Buffering()
+    >>> writer.write("tea")
+    >>> writer.flush()  # the job calls it after each batch
+    send ['tea']
+    """
 
     def open(self, context: SubtaskContext) -> None:
         """Prepares the writer; called once before the first record."""
@@ -160,7 +197,22 @@ class _CommitterAdapter(Committer):
 
 
 class SinkContext:
-    """What `invoke(value, context)` may ask about the record at hand."""
+    """What `invoke(value, context)` may ask about the record at hand.
+
+    >>> import pathlib, tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import SinkContext
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "words")
+    >>> class Save:
+    ...     def invoke(self, value, context: SinkContext):
+    ...         path.write_text(f"{value}, timestamp: {context.timestamp()}")
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> _ = env.from_collection(["tea"]).add_sink(Save())
+    >>> _ = env.execute()
+    >>> path.read_text()
+    'tea, timestamp: None'
+    """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms

@@ -23,15 +23,18 @@ class PythonSource(Source):
     `enumerate_splits` says what there is to read; it runs in the driver. `read_split` reads one of it; it runs in a
     slot, to which this object is pickled. Connections that many splits share are made in `open`, which runs there too.
 
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import PythonSource
     >>> class Letters(PythonSource):
     ...     def enumerate_splits(self):
     ...         return ["abc", "xyz"]
     ...     def read_split(self, split):
     ...         yield from split
-    >>> source = Letters()
-    >>> splits = source.create_enumerator(parallelism=2).poll(1000)
-    >>> [values for split in splits for values, timestamps in source.create_reader().read(split)]
-    [['a', 'b', 'c'], ['x', 'y', 'z']]
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> letters = env.from_source(Letters(), WatermarkStrategy.no_watermarks(), "letters")
+    >>> sorted(letters.execute_and_collect())
+    ['a', 'b', 'c', 'x', 'y', 'z']
 
     With `with_timestamps = True`, `read_split` yields pairs of a value and its event time in milliseconds. With
     `is_bounded = False`, `enumerate_splits` is called again and again; splits that it has named before are left out.
@@ -85,15 +88,20 @@ class ResumablePythonSource(PythonSource):
     many at once, and *returns* the next position, or `END` when the split has ended. The position is kept in
     checkpoints.
 
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.connectors.python import ResumablePythonSource
     >>> class Countdown(ResumablePythonSource):
     ...     def enumerate_splits(self):
-    ...         return [5]
+    ...         return [3]
     ...     def read_split(self, split, position=None):
     ...         number = split if position is None else position
     ...         yield number
     ...         return number - 1 if number > 1 else self.END
-    >>> Countdown().create_enumerator(parallelism=1).poll(1000)[0].payload
-    Piece(split=5, position=None, is_over=False)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_source(Countdown(), WatermarkStrategy.no_watermarks(), "countdown")
+    >>> list(numbers.execute_and_collect())
+    [3, 2, 1]
     """
 
     END: Any = "__end_of_split__"

@@ -35,7 +35,7 @@ def row_type_of(columns: Sequence[Column]) -> RowTypeInfo:
 
 
 def _type_info(data_type: DataType) -> TypeInformation:
-    """What streams do not know travels as what columns hold: counts, months, milliseconds, bytes."""
+    """Types that streams do not have travel as columns hold them: counts, months, milliseconds, bytes."""
     if isinstance(data_type, MultisetType):
         return Types.MAP(_type_info(data_type.element_type), Types.INT())
     if isinstance(data_type, YearMonthIntervalType):

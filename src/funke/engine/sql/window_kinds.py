@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Windows(ABC):
-    """How windows lie."""
+    """The arrangement of windows in time."""
 
     # The table function, and how its arguments are named that are lengths of time.
     name: ClassVar[str]
@@ -114,17 +114,19 @@ class SlicedWindows(Windows):
 
     @property
     def is_last_slice_first(self) -> bool:
-        """Whether a window takes in its last slice first, which is seen where the order of rows counts."""
+        """True if a window takes in its last slice first, which shows where the order of rows counts."""
         return False
 
     @property
     def width_ms(self) -> int:
         """The width of slices."""
+        # HOP of 12 min every 4 min has slices of 4 min: a window is three of them, and a row is aggregated once, not in
+        # each of its three windows.
         return gcd(self.length_ms, self.interval_ms)
 
     @property
     def has_gaps(self) -> bool:
-        """Whether there are slices between windows."""
+        """True if there are slices between windows."""
         return self.interval_ms > self.length_ms
 
     def slice_end(self, timestamps: Array) -> Array:
@@ -147,11 +149,11 @@ class SlicedWindows(Windows):
         return first if first <= self.last_window(slice_end) else None
 
     def start_of(self, window_end: Any) -> Any:
-        """Where a window begins."""
+        """The start of a window."""
         return window_end - self.length_ms
 
     def window_counts(self, slice_ends: Array) -> Array:
-        """How many windows each slice belongs to."""
+        """The number of windows that each slice belongs to."""
         counts = (self.last_window(slice_ends) - self.first_window(slice_ends)) // self.interval_ms + 1
         return counts.clip(min=0)
 

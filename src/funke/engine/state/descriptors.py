@@ -21,7 +21,15 @@ __all__ = [
 
 
 class StateDescriptor(ABC):
-    """What all kinds of state descriptors have in common."""
+    """What all kinds of state descriptors have in common.
+
+    >>> from funke.common import Time, Types
+    >>> from funke.datastream.state import StateDescriptor, StateTtlConfig, ValueStateDescriptor
+    >>> last_visit = ValueStateDescriptor("last-visit", Types.LONG())
+    >>> last_visit.enable_time_to_live(StateTtlConfig.new_builder(Time.days(30)).build())
+    >>> isinstance(last_visit, StateDescriptor), last_visit.get_name()
+    (True, 'last-visit')
+    """
 
     def __init__(self, name: str, type_info: TypeInformation) -> None:
         self.name = name
@@ -47,14 +55,33 @@ class StateDescriptor(ABC):
 
 
 class ValueStateDescriptor(StateDescriptor):
-    """Describes one value per key."""
+    """Describes one value per key.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import KeyedProcessFunction
+    >>> from funke.datastream.state import ValueStateDescriptor
+    >>> class Last(KeyedProcessFunction):
+    ...     def open(self, runtime_context):
+    ...         self.last = runtime_context.get_state(ValueStateDescriptor("last", Types.INT()))
+    ...     def process_element(self, value, ctx):
+    ...         yield value, self.last.value()  # None for the first element of a key
+    ...         self.last.update(value)
+    >>> ValueStateDescriptor("last", Types.INT()).get_name()
+    'last'
+    """
 
     def __init__(self, name: str, value_type_info: TypeInformation) -> None:
         super().__init__(name, value_type_info)
 
 
 class ListStateDescriptor(StateDescriptor):
-    """Describes one list per key."""
+    """Describes one list per key.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.state import ListStateDescriptor
+    >>> ListStateDescriptor("readings", Types.DOUBLE()).elem_type_info  # for runtime_context.get_list_state()
+    Double
+    """
 
     def __init__(self, name: str, elem_type_info: TypeInformation) -> None:
         super().__init__(name, ListTypeInfo(elem_type_info))
@@ -62,7 +89,14 @@ class ListStateDescriptor(StateDescriptor):
 
 
 class MapStateDescriptor(StateDescriptor):
-    """Describes one map per key, or a broadcast state."""
+    """Describes one map per key, or a broadcast state.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> visits = MapStateDescriptor("visits-by-page", Types.STRING(), Types.LONG())
+    >>> visits.key_type_info, visits.value_type_info  # for runtime_context.get_map_state(), or for broadcast()
+    (String, Long)
+    """
 
     def __init__(self, name: str, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
         super().__init__(name, MapTypeInfo(key_type_info, value_type_info))
@@ -71,7 +105,14 @@ class MapStateDescriptor(StateDescriptor):
 
 
 class ReducingStateDescriptor(StateDescriptor):
-    """Describes one value per key that a reduce function keeps up to date."""
+    """Describes one value per key that a reduce function keeps up to date.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.state import ReducingStateDescriptor
+    >>> largest = ReducingStateDescriptor("largest", max, Types.INT())  # for runtime_context.get_reducing_state()
+    >>> largest.get_reduce_function().reduce(3, 7)
+    7
+    """
 
     def __init__(
         self, name: str, reduce_function: ReduceFunction | Callable[[Any, Any], Any], type_info: TypeInformation
@@ -85,7 +126,24 @@ class ReducingStateDescriptor(StateDescriptor):
 
 
 class AggregatingStateDescriptor(StateDescriptor):
-    """Describes one accumulator per key that an aggregate function keeps up to date."""
+    """Describes one accumulator per key that an aggregate function keeps up to date.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import AggregateFunction
+    >>> from funke.datastream.state import AggregatingStateDescriptor
+    >>> class Count(AggregateFunction):
+    ...     def create_accumulator(self):
+    ...         return 0
+    ...     def add(self, value, accumulator):
+    ...         return accumulator + 1
+    ...     def get_result(self, accumulator):
+    ...         return accumulator
+    ...     def merge(self, acc_a, acc_b):
+    ...         return acc_a + acc_b
+    >>> counts = AggregatingStateDescriptor("count", Count(), Types.LONG())  # for get_aggregating_state()
+    >>> counts.get_agg_function().add("an element", 4)
+    5
+    """
 
     def __init__(self, name: str, agg_function: AggregateFunction, state_type_info: TypeInformation) -> None:
         super().__init__(name, state_type_info)

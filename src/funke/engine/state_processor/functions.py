@@ -32,7 +32,28 @@ W2 = TypeVar("W2")
 
 
 class KeyedStateReaderFunction(Function, Generic[KEY, OUT]):
-    """Reads the state of one key after the other; `open` asks the runtime context for the states to read."""
+    """Reads the state of one key after the other; `open` asks the runtime context for the states to read.
+
+    >>> import tempfile
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.state_api import (
+    ...     KeyedStateBootstrapFunction, KeyedStateReaderFunction,
+    ...     OperatorTransformation, SavepointReader, SavepointWriter,
+    ... )
+    >>> class Remind(KeyedStateBootstrapFunction):
+    ...     def process_element(self, value, ctx):
+    ...         ctx.timer_service().register_event_time_timer(value[1])
+    >>> class Timers(KeyedStateReaderFunction):
+    ...     def read_key(self, key, ctx):
+    ...         yield key, ctx.registered_event_time_timers()
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = f"{folder.name}/first"
+    >>> reminders = OperatorTransformation.bootstrap_with([("ada", 9)]).key_by(lambda each: each[0]).transform(Remind())
+    >>> _ = SavepointWriter.new_savepoint(128).with_operator("reminders", reminders).write(path)
+    >>> reader = SavepointReader.read(StreamExecutionEnvironment.get_execution_environment(), path)
+    >>> list(reader.read_keyed_state("reminders", Timers()).execute_and_collect())
+    [('ada', {9})]
+    """
 
     class Context(ABC):
         """What `read_key` can ask."""
@@ -51,7 +72,17 @@ class KeyedStateReaderFunction(Function, Generic[KEY, OUT]):
 
 
 class WindowReaderFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Reads the contents of one window of one key after the other."""
+    """Reads the contents of one window of one key after the other.
+
+    >>> from funke.state_api import WindowReaderFunction
+    >>> class Contents(WindowReaderFunction):
+    ...     def read_window(self, key, context, elements):
+    ...         yield key, sum(elements)
+    >>> def read(reader, assigner):  # a SavepointReader, and the assigner of the job's windows
+    ...     return reader.window(assigner).process("windows", Contents())
+    >>> list(Contents().read_window("ada", None, [1, 2]))
+    [('ada', 3)]
+    """
 
     class Context(ABC, Generic[W2]):
         """What `read_window` can ask."""
@@ -88,7 +119,20 @@ class WindowReaderFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class KeyedStateBootstrapFunction(Function, Generic[KEY, IN]):
-    """Writes keyed state and timers; what it writes is what the job's operator finds."""
+    """Writes keyed state and timers; what it writes is what the job's operator finds.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.state import ValueStateDescriptor
+    >>> from funke.state_api import KeyedStateBootstrapFunction, OperatorTransformation
+    >>> class Balances(KeyedStateBootstrapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.balance = runtime_context.get_state(ValueStateDescriptor("balance", Types.LONG()))
+    ...     def process_element(self, value, ctx):
+    ...         self.balance.update(value[1])
+    >>> accounts = OperatorTransformation.bootstrap_with([("ada", 100)]).key_by(lambda account: account[0])
+    >>> type(accounts.transform(Balances())).__name__  # for SavepointWriter.with_operator()
+    'StateBootstrapTransformation'
+    """
 
     class Context(ABC):
         """What `process_element` can ask and do."""
@@ -107,7 +151,20 @@ class KeyedStateBootstrapFunction(Function, Generic[KEY, IN]):
 
 
 class StateBootstrapFunction(Function, CheckpointedFunction, Generic[IN]):
-    """Writes operator state: lists and union lists that `initialize_state` asks the context for."""
+    """Writes operator state: lists and union lists that `initialize_state` asks the context for.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.state import ListStateDescriptor
+    >>> from funke.state_api import OperatorTransformation, StateBootstrapFunction
+    >>> class Waiting(StateBootstrapFunction):
+    ...     def initialize_state(self, context):
+    ...         descriptor = ListStateDescriptor("waiting", Types.INT())
+    ...         self.waiting = context.get_operator_state_store().get_list_state(descriptor)
+    ...     def process_element(self, value, ctx):
+    ...         self.waiting.add(value)
+    >>> type(OperatorTransformation.bootstrap_with([1, 2]).transform(Waiting())).__name__
+    'StateBootstrapTransformation'
+    """
 
     class Context(ABC):
         """What `process_element` can ask."""
@@ -129,7 +186,18 @@ class StateBootstrapFunction(Function, CheckpointedFunction, Generic[IN]):
 
 
 class BroadcastStateBootstrapFunction(Function, Generic[IN]):
-    """Writes broadcast state."""
+    """Writes broadcast state.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> from funke.state_api import BroadcastStateBootstrapFunction, OperatorTransformation
+    >>> limits = MapStateDescriptor("limits", Types.STRING(), Types.INT())
+    >>> class Limits(BroadcastStateBootstrapFunction):
+    ...     def process_element(self, value, ctx):
+    ...         ctx.get_broadcast_state(limits).put(*value)
+    >>> type(OperatorTransformation.bootstrap_with([("ada", 100)]).transform(Limits())).__name__
+    'StateBootstrapTransformation'
+    """
 
     class Context(ABC):
         """What `process_element` can ask and do."""

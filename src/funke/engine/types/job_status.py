@@ -8,7 +8,12 @@ __all__ = ["JobStatus"]
 
 
 class JobStatus(Enum):
-    """State of a job, from the moment it was accepted."""
+    """State of a job, from the moment it was accepted.
+
+    >>> from funke.common import JobStatus
+    >>> [status.name for status in JobStatus if status.is_globally_terminal_state()]
+    ['FAILED', 'CANCELED', 'FINISHED']
+    """
 
     CREATED = 0
     RUNNING = 1

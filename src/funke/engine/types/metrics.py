@@ -14,11 +14,30 @@ M = TypeVar("M")
 
 
 class Metric(ABC):
-    """What all metrics are."""
+    """What all metrics are.
+
+    >>> from funke.metrics import Counter, Distribution, Meter, Metric
+    >>> [issubclass(each, Metric) for each in (Counter, Meter, Distribution)]
+    [True, True, True]
+    """
 
 
 class Counter(Metric, ABC):
-    """A number that goes up and down."""
+    """A number that goes up and down.
+
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> from funke.metrics import Counter
+    >>> class CountEmpty(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.empty: Counter = runtime_context.get_metrics_group().counter("empty-lines")
+    ...     def map(self, value):
+    ...         if not value:
+    ...             self.empty.inc()
+    ...         return self.empty.get_count()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["tea", "", "milk"]).map(CountEmpty()).execute_and_collect())
+    [0, 1, 1]
+    """
 
     @abstractmethod
     def inc(self, n: int = 1) -> None:
@@ -34,7 +53,20 @@ class Counter(Metric, ABC):
 
 
 class Meter(Metric, ABC):
-    """Counts events and knows how many there were per second."""
+    """Counts events and knows how many there were per second.
+
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> from funke.metrics import Meter
+    >>> class MarkOrders(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.orders: Meter = runtime_context.get_metrics_group().meter("orders", time_span_in_seconds=120)
+    ...     def map(self, value):
+    ...         self.orders.mark_event(value)
+    ...         return self.orders.get_count()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection([1, 5]).map(MarkOrders()).execute_and_collect())
+    [1, 6]
+    """
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
@@ -46,7 +78,20 @@ class Meter(Metric, ABC):
 
 
 class Distribution(Metric, ABC):
-    """Collects statistics about a changing value."""
+    """Collects statistics about a changing value.
+
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> from funke.metrics import Distribution
+    >>> class Lengths(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         self.lengths: Distribution = runtime_context.get_metrics_group().distribution("line-lengths")
+    ...     def map(self, value):
+    ...         self.lengths.update(len(value))
+    ...         return value
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["tea", "milk"]).map(Lengths()).execute_and_collect())
+    ['tea', 'milk']
+    """
 
     @abstractmethod
     def update(self, value: int) -> None:
@@ -54,7 +99,22 @@ class Distribution(Metric, ABC):
 
 
 class MetricGroup(ABC):
-    """A named container of metrics and further groups."""
+    """A named container of metrics and further groups.
+
+    >>> from funke.datastream import MapFunction, StreamExecutionEnvironment
+    >>> from funke.metrics import MetricGroup
+    >>> class Count(MapFunction):
+    ...     def open(self, runtime_context):
+    ...         group: MetricGroup = runtime_context.get_metrics_group().add_group("shop")
+    ...         self.orders = group.counter("orders")
+    ...         group.gauge("orders-in-dozens", lambda: self.orders.get_count() // 12)
+    ...     def map(self, value):
+    ...         self.orders.inc()
+    ...         return self.orders.get_count()
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["tea", "milk"]).map(Count()).execute_and_collect())
+    [1, 2]
+    """
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:

@@ -8,7 +8,18 @@ __all__ = ["OutputTag"]
 
 
 class OutputTag:
-    """The name and type of a side output; two tags with the same name mean the same output."""
+    """The name and type of a side output; two tags with the same name mean the same output.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import OutputTag, ProcessFunction, StreamExecutionEnvironment
+    >>> negative = OutputTag("negative", Types.INT())
+    >>> class Split(ProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         yield (negative, value) if value < 0 else value
+    >>> numbers = StreamExecutionEnvironment.get_execution_environment().from_collection([1, -2]).process(Split())
+    >>> list(numbers.get_side_output(negative).execute_and_collect())
+    [-2]
+    """
 
     def __init__(self, tag_id: str, type_info: TypeInformation | list[TypeInformation] | None = None) -> None:
         if not tag_id:

@@ -14,7 +14,13 @@ _SLOTS = frozenset(("_fields", "_values", "_from_dict", "_row_kind"))
 
 
 class RowKind(Enum):
-    """What a row does to the result it belongs to."""
+    """What a row does to the result it belongs to.
+
+    >>> from funke.common import Row, RowKind
+    >>> row = Row.of_kind(RowKind.UPDATE_AFTER, "tea", 7)
+    >>> row.get_row_kind().name, [str(kind) for kind in RowKind]
+    ('UPDATE_AFTER', ['+I', '-U', '+U', '-D'])
+    """
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -48,6 +54,7 @@ def _restore_row(fields: list[str] | None, values: list[Any], kind: int = 0) -> 
 class Row:
     """Values by position and, when names are known, by name.
 
+    >>> from funke.common import Row
     >>> row = Row(name="Alice", age=11)
     >>> row.name, row["age"], row[0]
     ('Alice', 11, 'Alice')

@@ -12,7 +12,12 @@ _NANOS_PER_SECOND = 1_000_000_000
 
 @dataclass(frozen=True, order=True)
 class Duration:
-    """An amount of time with nanosecond precision, such as 34.5 seconds."""
+    """An amount of time with nanosecond precision, such as 34.5 seconds.
+
+    >>> from funke.common import Duration
+    >>> Duration.of_seconds(90), Duration.of_minutes(2).to_millis(), Duration.of_millis(5) < Duration.of_seconds(1)
+    (Duration<90 s>, 120000, True)
+    """
 
     _nanos: int
 
@@ -59,7 +64,13 @@ class Duration:
 
 
 class Instant:
-    """A point on the time line: seconds since the epoch and nanoseconds within the second."""
+    """A point on the time line: seconds since the epoch and nanoseconds within the second.
+
+    >>> from funke.common import Instant
+    >>> instant = Instant.of_epoch_milli(1_700_000_000_250)  # a value of Types.INSTANT()
+    >>> instant, instant.to_epoch_milli()
+    (Instant<1700000000, 250000000>, 1700000000250)
+    """
 
     __slots__ = ("nanos", "seconds")
 
@@ -90,7 +101,14 @@ class Instant:
 
 
 class Time:
-    """The size of an interval in milliseconds, used to describe windows."""
+    """The size of an interval in milliseconds, used to describe windows.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import TumblingEventTimeWindows
+    >>> windows = TumblingEventTimeWindows.of(Time.minutes(5))
+    >>> Time.minutes(5).to_milliseconds()
+    300000
+    """
 
     __slots__ = ("_milliseconds",)
 

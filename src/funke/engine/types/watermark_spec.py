@@ -21,7 +21,17 @@ NO_TIMESTAMP = -(1 << 63)
 
 
 class TimestampAssigner(ABC):
-    """Reads the event time out of an element."""
+    """Reads the event time out of an element.
+
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.common.watermark_strategy import TimestampAssigner
+    >>> class Second(TimestampAssigner):
+    ...     def extract_timestamp(self, value, record_timestamp):
+    ...         return value["second"] * 1000
+    >>> strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Second())
+    >>> Second().extract_timestamp({"second": 7}, -1)
+    7000
+    """
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
@@ -32,7 +42,23 @@ class TimestampAssigner(ABC):
 
 
 class WatermarkOutput(ABC):
-    """Where a watermark generator sends what it knows about the progress of event time."""
+    """Where a watermark generator sends what it knows about the progress of event time.
+
+    >>> from funke.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
+    >>> class Print(WatermarkOutput):  # a job has one of its own
+    ...     def emit_watermark(self, timestamp_ms):
+    ...         print("watermark", timestamp_ms)
+    ...     def mark_idle(self):
+    ...         print("idle")
+    ...     def mark_active(self):
+    ...         print("active")
+    >>> class AtMarkers(WatermarkGenerator):
+    ...     def on_event(self, event, event_timestamp, output: WatermarkOutput):
+    ...         if event == "marker":
+    ...             output.emit_watermark(event_timestamp)
+    >>> AtMarkers().on_event("marker", 5000, Print())
+    watermark 5000
+    """
 
     @abstractmethod
     def emit_watermark(self, timestamp_ms: int) -> None:
@@ -48,7 +74,18 @@ class WatermarkOutput(ABC):
 
 
 class WatermarkGenerator(ABC):
-    """Produces watermarks from the elements it sees; one instance serves one input split."""
+    """Produces watermarks from the elements it sees; one instance serves one input split.
+
+    >>> from funke.common import WatermarkStrategy
+    >>> from funke.common.watermark_strategy import WatermarkGenerator
+    >>> class AtMarkers(WatermarkGenerator):
+    ...     def on_event(self, event, event_timestamp, output):
+    ...         if event["is_marker"]:
+    ...             output.emit_watermark(event_timestamp)
+    >>> strategy = WatermarkStrategy.for_generator(AtMarkers)  # one generator for each split
+    >>> type(strategy).__name__
+    'WatermarkStrategy'
+    """
 
     @abstractmethod
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:

@@ -26,7 +26,14 @@ _LANGUAGES = ("PYTHON", "JAVA", "SCALA")
 
 
 class CatalogDatabase:
-    """A database: its properties and what it is for."""
+    """A database: its properties and what it is for.
+
+    >>> from funke.table.catalog import Catalog, CatalogDatabase, InMemoryCatalog
+    >>> catalog = Catalog(InMemoryCatalog("shop", "sales"))
+    >>> catalog.create_database("stock", CatalogDatabase.create_instance({"owner": "ada"}, "What is in stock"), False)
+    >>> catalog.get_database("stock").get_comment(), catalog.get_database("stock").get_properties()
+    ('What is in stock', {'owner': 'ada'})
+    """
 
     def __init__(self, database: objects.CatalogDatabase) -> None:
         self._database = database
@@ -58,7 +65,17 @@ class CatalogDatabase:
 
 
 class CatalogBaseTable:
-    """A table or a view."""
+    """A table or a view.
+
+    >>> from funke.table import DataTypes, TableSchema
+    >>> from funke.table.catalog import Catalog, CatalogBaseTable, InMemoryCatalog, ObjectPath
+    >>> schema = TableSchema(["id"], [DataTypes.INT()])
+    >>> catalog = Catalog(InMemoryCatalog("shop", "sales"))
+    >>> table = CatalogBaseTable.create_table(schema, properties={"connector": "datagen"}, comment="Orders")
+    >>> catalog.create_table(ObjectPath("sales", "orders"), table, False)
+    >>> catalog.list_tables("sales"), catalog.get_table(ObjectPath("sales", "orders")).get_options()
+    (['orders'], {'connector': 'datagen'})
+    """
 
     def __init__(self, table: objects.TableObject) -> None:
         self._table = table
@@ -119,7 +136,12 @@ class CatalogBaseTable:
 
 
 class CatalogPartition:
-    """A partition of a table."""
+    """A partition of a table.
+
+    >>> from funke.table.catalog import CatalogPartition
+    >>> CatalogPartition.create_instance({"files": "3"}, "One day").get_properties()
+    {'files': '3'}
+    """
 
     def __init__(self, partition: objects.CatalogPartition) -> None:
         self._partition = partition
@@ -151,7 +173,14 @@ class CatalogPartition:
 
 
 class CatalogFunction:
-    """A function by the full name of its class or object."""
+    """A function by the full name of its class or object.
+
+    >>> from funke.table.catalog import Catalog, CatalogFunction, InMemoryCatalog, ObjectPath
+    >>> catalog = Catalog(InMemoryCatalog("shop", "sales"))
+    >>> catalog.create_function(ObjectPath("sales", "up"), CatalogFunction.create_instance("str.upper"), False)
+    >>> catalog.list_functions("sales"), catalog.get_function(ObjectPath("sales", "up")).get_function_language()
+    (['up'], 'PYTHON')
+    """
 
     def __init__(self, function: objects.CatalogFunction) -> None:
         self._function = function
@@ -190,7 +219,15 @@ class CatalogFunction:
 
 
 class CatalogModel:
-    """A model for machine learning: what goes in, what comes out."""
+    """A model for machine learning: what goes in, what comes out.
+
+    >>> from funke.table import DataTypes, Schema
+    >>> from funke.table.catalog import CatalogModel
+    >>> review = Schema.new_builder().column("review", DataTypes.STRING()).build()
+    >>> mood = Schema.new_builder().column("mood", DataTypes.STRING()).build()
+    >>> CatalogModel.create_model(review, mood, {"provider": "openai"}, "The mood of a review").get_comment()
+    'The mood of a review'
+    """
 
     def __init__(self, model: objects.CatalogModel) -> None:
         self._model = model
@@ -221,11 +258,22 @@ class CatalogModel:
 
 
 class Procedure:
-    """A procedure of a catalog; none of the catalogs here has any."""
+    """A procedure of a catalog; none of the catalogs here has any.
+
+    >>> from funke.table.catalog import Catalog, InMemoryCatalog, Procedure
+    >>> Catalog(InMemoryCatalog("shop", "sales")).list_procedures("sales")  # what would be a Procedure
+    []
+    """
 
 
 class CatalogTableStatistics:
-    """How large a table is; -1 or None where it is unknown."""
+    """How large a table is; -1 or None where it is unknown.
+
+    >>> from funke.table.catalog import CatalogTableStatistics
+    >>> statistics = CatalogTableStatistics(row_count=1000, total_size=20_000)
+    >>> statistics.get_row_count(), statistics.get_total_size(), statistics.get_raw_data_size()
+    (1000, 20000, None)
+    """
 
     def __init__(
         self,
@@ -264,7 +312,12 @@ class CatalogTableStatistics:
 
 
 class CatalogColumnStatistics:
-    """What is known about the values of columns."""
+    """What is known about the values of columns.
+
+    >>> from funke.table.catalog import CatalogColumnStatistics
+    >>> CatalogColumnStatistics({"price": {"max": 30}}, {"source": "nightly"}).get_properties()
+    {'source': 'nightly'}
+    """
 
     def __init__(
         self, column_statistics_data: Mapping[str, Any] | None = None, properties: Mapping[str, str] | None = None
@@ -286,7 +339,17 @@ class CatalogColumnStatistics:
 
 
 class CatalogDescriptor:
-    """A catalog to be made: its name and its options."""
+    """A catalog to be made: its name and its options.
+
+    >>> from funke.common import Configuration
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.catalog import CatalogDescriptor
+    >>> settings = Configuration().set_string("type", "generic_in_memory")
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> t_env.create_catalog("shop", CatalogDescriptor.of("shop", settings))
+    >>> t_env.list_catalogs()
+    ['default_catalog', 'shop']
+    """
 
     def __init__(self, catalog_name: str, configuration: Configuration, comment: str | None) -> None:
         self._catalog_name = catalog_name

@@ -14,8 +14,10 @@ __all__ = ["CatalogPartitionSpec", "ObjectIdentifier", "ObjectPath"]
 class ObjectPath:
     """A name with its database.
 
-    >>> str(ObjectPath.from_string("shop.orders"))
-    'shop.orders'
+    >>> from funke.table.catalog import ObjectPath
+    >>> path = ObjectPath("sales", "orders")
+    >>> path.get_full_name(), path == ObjectPath.from_string("sales.orders")
+    ('sales.orders', True)
     """
 
     def __init__(self, database_name: str | None = None, object_name: str | None = None) -> None:
@@ -72,7 +74,13 @@ class ObjectPath:
 
 
 class ObjectIdentifier:
-    """A name with its catalog and database."""
+    """A name with its catalog and database.
+
+    >>> from funke.table.catalog import ObjectIdentifier
+    >>> orders = ObjectIdentifier.of("shop", "sales", "orders")
+    >>> orders.as_summary_string(), str(orders)
+    ('shop.sales.orders', '`shop`.`sales`.`orders`')
+    """
 
     def __init__(self, identifier: Identifier) -> None:
         self._identifier = identifier
@@ -124,7 +132,12 @@ class ObjectIdentifier:
 
 
 class CatalogPartitionSpec:
-    """Which partition is meant: a value for each column, or for some."""
+    """Which partition is meant: a value for each column, or for some.
+
+    >>> from funke.table.catalog import CatalogPartitionSpec
+    >>> CatalogPartitionSpec({"day": "2026-11-19"}).get_partition_spec()
+    {'day': '2026-11-19'}
+    """
 
     def __init__(self, partition_spec: Mapping[str, str]) -> None:
         self._spec = dict(partition_spec)

@@ -37,7 +37,14 @@ class _ByContent:
 
 
 class Column(_ByContent, ABC):
-    """A column: physical, computed, or of the connector's metadata."""
+    """A column: physical, computed, or of the connector's metadata.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.catalog import Column
+    >>> column = Column.physical("price", DataTypes.INT()).with_comment("in cents")
+    >>> str(column), column.is_physical(), column.is_persisted()
+    ("`price` INT COMMENT 'in cents'", True, True)
+    """
 
     def __init__(self, name: str, data_type: DataType) -> None:
         self._name = name
@@ -115,7 +122,14 @@ class Column(_ByContent, ABC):
 
 
 class PhysicalColumn(Column):
-    """A column that the connector stores."""
+    """A column that the connector stores.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.catalog import Column, PhysicalColumn
+    >>> column: PhysicalColumn = Column.physical("price", DataTypes.INT())
+    >>> str(column.rename("cents"))
+    '`cents` INT'
+    """
 
     def is_physical(self) -> bool:
         return True
@@ -132,7 +146,16 @@ class PhysicalColumn(Column):
 
 
 class ComputedColumn(Column):
-    """A column that is computed from others."""
+    """A column that is computed from others.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.catalog import ComputedColumn
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> _ = t_env.execute_sql("CREATE TABLE orders (price INT, twice AS price * 2) WITH ('connector' = 'datagen')")
+    >>> column = t_env.from_path("orders").get_resolved_schema().get_column("twice")
+    >>> isinstance(column, ComputedColumn), str(column)
+    (True, '`twice` INT AS `price` * 2')
+    """
 
     def __init__(self, name: str, resolved_expression: ResolvedExpression) -> None:
         super().__init__(name, resolved_expression.get_output_data_type())
@@ -157,7 +180,14 @@ class ComputedColumn(Column):
 
 
 class MetadataColumn(Column):
-    """A column of the connector's own."""
+    """A column of the connector's own.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.catalog import Column, MetadataColumn
+    >>> column: MetadataColumn = Column.metadata("partition", DataTypes.INT(), None, is_virtual=True)
+    >>> str(column), column.is_persisted()
+    ('`partition` INT METADATA VIRTUAL', False)
+    """
 
     def __init__(self, name: str, data_type: DataType, metadata_key: str | None, is_virtual: bool) -> None:
         super().__init__(name, data_type)
@@ -187,7 +217,17 @@ class MetadataColumn(Column):
 
 
 class WatermarkSpec(_ByContent):
-    """How the watermarks of an event-time column are computed."""
+    """How the watermarks of an event-time column are computed.
+
+    >>> from funke.table import EnvironmentSettings, TableEnvironment
+    >>> from funke.table.catalog import WatermarkSpec
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> columns = "t TIMESTAMP(3), WATERMARK FOR t AS t"
+    >>> _ = t_env.execute_sql(f"CREATE TABLE clicks ({columns}) WITH ('connector' = 'datagen')")
+    >>> spec: WatermarkSpec = t_env.from_path("clicks").get_resolved_schema().get_watermark_specs()[0]
+    >>> spec.get_rowtime_attribute(), str(spec)
+    ('t', 'WATERMARK FOR `t`: TIMESTAMP(3) AS `t`')
+    """
 
     def __init__(self, rowtime_attribute: str, watermark_expression: ResolvedExpression) -> None:
         self._rowtime_attribute = rowtime_attribute
@@ -217,7 +257,13 @@ class WatermarkSpec(_ByContent):
 
 
 class Constraint(_ByContent, ABC):
-    """Something that is said to hold for all rows."""
+    """Something that is said to hold for all rows.
+
+    >>> from funke.table.catalog import Constraint, UniqueConstraint
+    >>> key: Constraint = UniqueConstraint.primary_key("pk", ["id"])
+    >>> key.get_type().name, key.is_enforced()
+    ('PRIMARY_KEY', False)
+    """
 
     class ConstraintType(Enum):
         """Kinds of constraints."""
@@ -249,7 +295,13 @@ class Constraint(_ByContent, ABC):
 
 
 class UniqueConstraint(Constraint):
-    """Columns that make a row unique."""
+    """Columns that make a row unique.
+
+    >>> from funke.table.catalog import UniqueConstraint
+    >>> key = UniqueConstraint.primary_key("pk", ["shop", "id"])
+    >>> key.get_columns(), str(key)
+    (['shop', 'id'], 'CONSTRAINT `pk` PRIMARY KEY (`shop`, `id`) NOT ENFORCED')
+    """
 
     def __init__(self, name: str, columns: list[str]) -> None:
         super().__init__(name)
@@ -276,9 +328,12 @@ class UniqueConstraint(Constraint):
 class ResolvedSchema(_ByContent):
     """Columns, watermarks and primary key of a table.
 
-    >>> print(ResolvedSchema.physical(["a"], [DataTypes.INT()]))
+    >>> from funke.table import DataTypes
+    >>> from funke.table.catalog import ResolvedSchema
+    >>> print(ResolvedSchema.physical(["id", "item"], [DataTypes.INT(), DataTypes.STRING()]))
     (
-      `a` INT
+      `id` INT,
+      `item` STRING
     )
     """
 

@@ -18,7 +18,13 @@ __all__ = ["BatchTableEnvironment"]
 
 
 class BatchTableEnvironment(TableEnvironment):
-    """A table environment in batch mode."""
+    """A table environment in batch mode.
+
+    >>> from funke.table import BatchTableEnvironment
+    >>> t_env = BatchTableEnvironment.create()  # newer: TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    >>> t_env.list_databases()
+    ['default_database']
+    """
 
     @staticmethod
     def create(  # type: ignore[override]

@@ -29,7 +29,19 @@ __all__ = ["StreamTableEnvironment"]
 
 
 class StreamTableEnvironment(TableEnvironment):
-    """Where tables and streams become each other."""
+    """Where tables and streams become each other.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.table import StreamTableEnvironment
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> t_env = StreamTableEnvironment.create(env)
+    >>> row_type = Types.ROW_NAMED(["item", "price"], [Types.STRING(), Types.INT()])
+    >>> orders = t_env.from_data_stream(env.from_collection([("tea", 3), ("milk", 1)], row_type))
+    >>> cheap = t_env.sql_query(f"SELECT item FROM {orders} WHERE price < 2")
+    >>> list(t_env.to_data_stream(cheap).execute_and_collect())
+    [Row(item='milk')]
+    """
 
     @staticmethod
     def create(  # type: ignore[override]

@@ -17,7 +17,15 @@ __all__ = ["KafkaRecord", "RecordReader", "TextReader", "ValueReader", "WholeRec
 
 @dataclass(frozen=True)
 class KafkaRecord:
-    """A record with all that Kafka keeps of it."""
+    """A record with all that Kafka keeps of it.
+
+    >>> from funke.datastream.connectors.kafka import KafkaRecord, KafkaRecordDeserializer
+    >>> class WithOffset(KafkaRecordDeserializer):
+    ...     def deserialize_record(self, record: KafkaRecord):
+    ...         return record.offset, record.value
+    >>> WithOffset().deserialize_record(KafkaRecord("words", 0, 42, 1_700_000_000_000, None, b"tea", ()))
+    (42, b'tea')
+    """
 
     topic: str
     partition: int

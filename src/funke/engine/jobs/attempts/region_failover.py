@@ -97,11 +97,12 @@ class RegionFailover:
         """Whether a region does not run: no checkpoint can begin, and the job cannot end."""
         return bool(self._restarting or self._failures)
 
-    def note(self, slot: int, failure: Failure) -> None:
-        """A slot has failed."""
+    def note(self, slot: int, failure: Failure) -> Region:
+        """A slot has failed; returns its region."""
         region = self._runners.region_of(slot)
         self._failures.setdefault(region, []).append(failure)
         self._failed_at.setdefault(region, time.monotonic())
+        return self._plan.regions[region]
 
     @property
     def wait_s(self) -> float | None:

@@ -10,12 +10,14 @@ from funke.engine.errors import JobCancelledError, JobExecutionError
 from funke.engine.graph.execution_graph import ExecutionState
 from funke.engine.jobs.attempts.attempt import Attempt, JobStatistics, raise_failure
 from funke.engine.jobs.attempts.held_slots import HeldSlots
+from funke.engine.jobs.attempts.job_failure import failure_of
 from funke.engine.jobs.attempts.message_delivery import MessageDelivery
 from funke.engine.jobs.attempts.progress import ProgressLine
 from funke.engine.jobs.attempts.region_failover import FailedRegion, RegionFailover, StartedRegion
 from funke.engine.jobs.checkpoints.savepoints import SavepointRequest
 from funke.engine.jobs.sources.circulation import Circulation
 from funke.engine.jobs.sources.job_sources import JobSources
+from funke.engine.planner.regions import Region
 from funke.engine.runtime.epochs.epoch_blockers import subtasks_at
 from funke.engine.runtime.epochs.results import Failure
 from funke.engine.runtime.fault_points import reach
@@ -222,7 +224,7 @@ class StreamCoordinator:
 
     def _fail(self, first: Failure) -> None:
         if self._failover is not None and first.slot is not None and self._ending is None and not self._is_finishing:
-            self._failover.note(first.slot, first)
+            self._give_up_checkpoints(self._failover.note(first.slot, first), failure_of([first]))
             return
         failures = [first]
         end = time.monotonic() + _OTHER_FAILURES_S
@@ -271,21 +273,26 @@ class StreamCoordinator:
             self._restart(failover, failed)
 
     def _restart(self, failover: RegionFailover, failed: FailedRegion) -> None:
-        """What was begun with a region is given up, and the region begins anew; the others notice nothing."""
+        """A region begins anew; the others notice nothing."""
         region = failed.region
-        vertices = [self._plan.by_id[vertex_id] for vertex_id in region.vertices]
         restart = failover.decide(failed)
         failover.begin(failed, restart, self._sources.leave(region.vertices))
-        self._checkpoint_coordinator.end_region(
-            {operator.operator_id for vertex in vertices for operator in vertex.operators}, failed.error
-        )
-        if self._cutting is not None:
-            self._end_cut()
         for slot in region.slots:
             self._held_slots.end(slot)
         self._ended_sources -= region.vertices
         for vertex_subtask in [each for each in self.statistics.subtasks if each[0] in region.vertices]:
             del self.statistics.subtasks[vertex_subtask]
+
+    def _give_up_checkpoints(self, region: Region, error: JobExecutionError) -> None:
+        """No checkpoint that was begun with a region can be completed.
+
+        That is so at once, not when the region restarts: sources of other regions wait for the cut.
+        """
+        vertices = [self._plan.by_id[vertex_id] for vertex_id in region.vertices]
+        operators = {operator.operator_id for vertex in vertices for operator in vertex.operators}
+        self._checkpoint_coordinator.end_region(operators, error)
+        if self._cutting is not None:
+            self._end_cut()
 
     def _go_on(self, failover: RegionFailover, started: StartedRegion) -> None:
         """The slots of a region have restored their state: their sources go on where they were."""

@@ -27,7 +27,17 @@ OUT = TypeVar("OUT")
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):
-    """Handles each element in a coroutine; many are under way at the same time."""
+    """Handles each element in a coroutine; many are under way at the same time.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
+    >>> class LookUp(AsyncFunction):
+    ...     async def async_invoke(self, value):
+    ...         return [f"answer to {value}"]  # here `await` asks a server
+    >>> questions = StreamExecutionEnvironment.get_execution_environment().from_collection(["a"])
+    >>> list(AsyncDataStream.unordered_wait(questions, LookUp(), Time.seconds(5)).execute_and_collect())
+    ['answer to a']
+    """
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> list[OUT]:
@@ -39,7 +49,17 @@ class AsyncFunction(Function, Generic[IN, OUT]):
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Tells which outcomes of a call make it be repeated."""
+    """Tells which outcomes of a call make it be repeated.
+
+    >>> from funke.datastream import AsyncRetryPredicate
+    >>> class OnTimeout(AsyncRetryPredicate):
+    ...     def result_predicate(self):
+    ...         return lambda results: not results
+    ...     def exception_predicate(self):
+    ...         return lambda error: isinstance(error, TimeoutError)
+    >>> OnTimeout().result_predicate()([]), OnTimeout().exception_predicate()(ValueError())
+    (True, False)
+    """
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
@@ -51,7 +71,13 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Tells whether and when a call is repeated."""
+    """Tells whether and when a call is repeated.
+
+    >>> from funke.datastream import AsyncRetryStrategy
+    >>> strategy = AsyncRetryStrategy.exponential_backoff(3, 100, 1000, 2.0, None, lambda error: True)
+    >>> [strategy.get_backoff_time_millis(attempt) for attempt in (1, 2, 3)], strategy.can_retry(4)
+    ([100, 200, 400], False)
+    """
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
@@ -195,7 +221,17 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]
 
 @dataclass
 class AsyncFunctionDescriptor:
-    """An asynchronous function with everything the operator has to know about it."""
+    """An asynchronous function with everything the operator has to know about it.
+
+    >>> from funke.datastream import AsyncFunction, AsyncRetryStrategy
+    >>> from funke.datastream.functions import AsyncFunctionDescriptor
+    >>> class LookUp(AsyncFunction):
+    ...     async def async_invoke(self, value):
+    ...         return [value]
+    >>> mode = AsyncFunctionDescriptor.OutputMode.ORDERED
+    >>> AsyncFunctionDescriptor(LookUp(), 5000, 100, AsyncRetryStrategy.no_restart(), mode).output_mode.name
+    'ORDERED'
+    """
 
     class OutputMode(Enum):
         """Whether results keep the order of their elements."""

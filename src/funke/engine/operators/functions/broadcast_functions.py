@@ -21,7 +21,13 @@ OUT = TypeVar("OUT")
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What keyed and non-keyed broadcast functions have in common."""
+    """What keyed and non-keyed broadcast functions have in common.
+
+    >>> from funke.datastream import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+    >>> from funke.datastream.functions import BaseBroadcastProcessFunction as Base
+    >>> issubclass(BroadcastProcessFunction, Base), issubclass(KeyedBroadcastProcessFunction, Base)
+    (True, True)
+    """
 
     class BaseContext(ABC):
         """What both sides can ask."""
@@ -54,7 +60,23 @@ class BaseBroadcastProcessFunction(Function):
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
-    """Handles a stream without keys that is connected with a broadcast stream."""
+    """Handles a stream without keys that is connected with a broadcast stream.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import BroadcastProcessFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> blocked = MapStateDescriptor("blocked", Types.STRING(), Types.BOOLEAN())
+    >>> class Block(BroadcastProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         if not ctx.get_broadcast_state(blocked).contains(value):
+    ...             yield value
+    ...     def process_broadcast_element(self, value, ctx):
+    ...         ctx.get_broadcast_state(blocked).put(value, True)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> users, rules = env.from_collection(["ada", "bob"]), env.from_collection(["eve"])
+    >>> sorted(users.connect(rules.broadcast(blocked)).process(Block()).execute_and_collect())
+    ['ada', 'bob']
+    """
 
     class Context(BaseBroadcastProcessFunction.Context):
         """What `process_broadcast_element` can ask and do."""
@@ -72,7 +94,23 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
-    """Handles a keyed stream that is connected with a broadcast stream."""
+    """Handles a keyed stream that is connected with a broadcast stream.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import KeyedBroadcastProcessFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.state import MapStateDescriptor
+    >>> prices = MapStateDescriptor("prices", Types.STRING(), Types.INT())
+    >>> class Price(KeyedBroadcastProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         yield ctx.get_current_key(), ctx.get_broadcast_state(prices).get("milk")
+    ...     def process_broadcast_element(self, value, ctx):
+    ...         ctx.get_broadcast_state(prices).put(*value)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_collection(["tea"]).key_by(lambda item: item)
+    >>> priced = orders.connect(env.from_collection([("bread", 2)]).broadcast(prices)).process(Price())
+    >>> list(priced.execute_and_collect())  # nothing sets the price of milk
+    [('tea', None)]
+    """
 
     class Context(BaseBroadcastProcessFunction.Context):
         """What `process_broadcast_element` can ask and do."""

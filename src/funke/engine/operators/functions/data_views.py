@@ -14,7 +14,18 @@ V = TypeVar("V")
 
 
 class DataView(ABC):
-    """A collection in an accumulator."""
+    """A collection in an accumulator.
+
+    >>> from funke.table import DataView, ListView
+    >>> class Accumulator:
+    ...     def __init__(self):
+    ...         self.seen: DataView = ListView()
+    >>> accumulator = Accumulator()
+    >>> accumulator.seen.add("tea")
+    >>> accumulator.seen.clear()
+    >>> list(accumulator.seen.get())
+    []
+    """
 
     @abstractmethod
     def clear(self) -> None:
@@ -22,7 +33,15 @@ class DataView(ABC):
 
 
 class ListView(DataView, Generic[T]):
-    """A list in an accumulator."""
+    """A list in an accumulator.
+
+    >>> from funke.table import ListView
+    >>> names = ListView()  # in create_accumulator(); its type is DataTypes.LIST_VIEW(DataTypes.STRING())
+    >>> names.add("tea")
+    >>> names.add_all(["milk", "sugar"])
+    >>> list(names)
+    ['tea', 'milk', 'sugar']
+    """
 
     def __init__(self) -> None:
         self._list: list[T] = []
@@ -86,7 +105,15 @@ class _EntryIterator(Iterator[T], Generic[K, V, T]):
 
 
 class MapView(Generic[K, V]):
-    """A map in an accumulator."""
+    """A map in an accumulator.
+
+    >>> from funke.table import MapView
+    >>> counts = MapView()  # in create_accumulator(); its type is DataTypes.MAP_VIEW(..., ...)
+    >>> counts["tea"] = 1
+    >>> counts.put_all({"milk": 2})
+    >>> counts.contains("tea"), dict(counts.items())
+    (True, {'tea': 1, 'milk': 2})
+    """
 
     def __init__(self) -> None:
         self._dict: dict[K, V] = {}

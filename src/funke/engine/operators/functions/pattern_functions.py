@@ -13,7 +13,18 @@ __all__ = ["PatternProcessFunction", "TimedOutPartialMatchHandler"]
 
 
 class PatternProcessFunction(Function):
-    """Handles the matches of a pattern."""
+    """Handles the matches of a pattern.
+
+    >>> from funke.cep import CEP, Pattern, PatternProcessFunction
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> class Rise(PatternProcessFunction):
+    ...     def process_match(self, match, ctx):
+    ...         yield match["high"][0] - match["low"][0]
+    >>> pattern = Pattern.begin("low").where(lambda x: x < 10).next("high").where(lambda x: x > 90)
+    >>> readings = StreamExecutionEnvironment.get_execution_environment().from_collection([5, 95, 7, 99])
+    >>> list(CEP.pattern(readings, pattern).in_processing_time().process(Rise()).execute_and_collect())
+    [90, 92]
+    """
 
     class Context(ABC):
         """What the function may ask and do beside its results."""
@@ -44,7 +55,17 @@ class PatternProcessFunction(Function):
 
 
 class TimedOutPartialMatchHandler(ABC):
-    """A PatternProcessFunction that inherits this too is called with partial matches that have timed out."""
+    """A PatternProcessFunction that inherits this too is called with partial matches that have timed out.
+
+    >>> from funke.cep import PatternProcessFunction, TimedOutPartialMatchHandler
+    >>> class Paid(PatternProcessFunction, TimedOutPartialMatchHandler):
+    ...     def process_match(self, match, ctx):
+    ...         yield "paid", match["order"][0]
+    ...     def process_timed_out_match(self, match, ctx):
+    ...         yield "not paid in time", match["order"][0]
+    >>> list(Paid().process_timed_out_match({"order": [7]}, None))  # after the time of Pattern.within()
+    [('not paid in time', 7)]
+    """
 
     @abstractmethod
     def process_timed_out_match(

@@ -42,7 +42,18 @@ class _FiringContext(_KeyedContext):
 
 
 class ProcessFunction(Function):
-    """Handles the elements of a stream one by one; results and side outputs are yielded."""
+    """Handles the elements of a stream one by one; results and side outputs are yielded.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import OutputTag, ProcessFunction, StreamExecutionEnvironment
+    >>> broken = OutputTag("broken", Types.STRING())
+    >>> class Parse(ProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         yield int(value) if value.isdigit() else (broken, value)
+    >>> numbers = StreamExecutionEnvironment.get_execution_environment().from_collection(["1", "x"]).process(Parse())
+    >>> list(numbers.get_side_output(broken).execute_and_collect())
+    ['x']
+    """
 
     class Context(_ElementContext):
         """What `process_element` can ask and do."""
@@ -53,7 +64,21 @@ class ProcessFunction(Function):
 
 
 class KeyedProcessFunction(Function):
-    """Handles the elements and timers of a keyed stream."""
+    """Handles the elements and timers of a keyed stream.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.state import ValueStateDescriptor
+    >>> class Number(KeyedProcessFunction):
+    ...     def open(self, runtime_context):
+    ...         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+    ...     def process_element(self, value, ctx):
+    ...         self.count.update((self.count.value() or 0) + 1)
+    ...         yield ctx.get_current_key(), self.count.value()
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> sorted(env.from_collection(["a", "b", "a"]).key_by(lambda word: word).process(Number()).execute_and_collect())
+    [('a', 1), ('a', 2), ('b', 1)]
+    """
 
     class Context(_KeyedContext):
         """What `process_element` can ask and do."""
@@ -71,7 +96,19 @@ class KeyedProcessFunction(Function):
 
 
 class CoProcessFunction(Function):
-    """Handles the elements of two connected streams."""
+    """Handles the elements of two connected streams.
+
+    >>> from funke.datastream import CoProcessFunction, StreamExecutionEnvironment
+    >>> class Named(CoProcessFunction):
+    ...     def process_element1(self, value, ctx):
+    ...         yield "order", value
+    ...     def process_element2(self, value, ctx):
+    ...         yield "payment", value
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> both = env.from_collection([7]).connect(env.from_collection([9])).process(Named())
+    >>> sorted(both.execute_and_collect())
+    [('order', 7), ('payment', 9)]
+    """
 
     class Context(_ElementContext):
         """What both methods can ask and do."""
@@ -86,7 +123,25 @@ class CoProcessFunction(Function):
 
 
 class KeyedCoProcessFunction(Function):
-    """Handles the elements and timers of two connected keyed streams, which share their keyed state."""
+    """Handles the elements and timers of two connected keyed streams, which share their keyed state.
+
+    >>> from funke.common import Types
+    >>> from funke.datastream import KeyedCoProcessFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.state import ListStateDescriptor
+    >>> class Meet(KeyedCoProcessFunction):
+    ...     def open(self, runtime_context):
+    ...         self.seen = runtime_context.get_list_state(ListStateDescriptor("seen", Types.STRING()))
+    ...     def process_element1(self, value, ctx):
+    ...         self.seen.add(value)
+    ...         if len(list(self.seen)) == 2:
+    ...             yield ctx.get_current_key(), sorted(self.seen)
+    ...     process_element2 = process_element1
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> connected = env.from_collection(["apple"]).connect(env.from_collection(["avocado"]))
+    >>> keyed = connected.key_by(lambda word: word[0], lambda word: word[0])
+    >>> list(keyed.process(Meet()).execute_and_collect())
+    [('a', ['apple', 'avocado'])]
+    """
 
     class Context(_KeyedContext):
         """What both element methods can ask and do."""

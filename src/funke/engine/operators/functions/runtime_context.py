@@ -12,7 +12,19 @@ __all__ = ["RuntimeContext", "TimerService"]
 
 
 class RuntimeContext(KeyedStateStore):
-    """The surroundings of one parallel instance of a function."""
+    """The surroundings of one parallel instance of a function.
+
+    >>> from funke.datastream import MapFunction, RuntimeContext, StreamExecutionEnvironment
+    >>> class WithSubtask(MapFunction):
+    ...     def open(self, runtime_context: RuntimeContext):
+    ...         self.subtask = runtime_context.get_index_of_this_subtask()
+    ...         self.parallelism = runtime_context.get_number_of_parallel_subtasks()
+    ...     def map(self, value):
+    ...         return value, f"subtask {self.subtask} of {self.parallelism}"
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> list(env.from_collection(["a"]).map(WithSubtask()).execute_and_collect())
+    [('a', 'subtask 0 of 1')]
+    """
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -52,7 +64,20 @@ class RuntimeContext(KeyedStateStore):
 
 
 class TimerService(ABC):
-    """Reads the clocks and sets timers for the current key."""
+    """Reads the clocks and sets timers for the current key.
+
+    >>> from funke.datastream import KeyedProcessFunction, StreamExecutionEnvironment, TimerService
+    >>> class Remind(KeyedProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         timers: TimerService = ctx.timer_service()
+    ...         timers.register_event_time_timer(1000)
+    ...     def on_timer(self, timestamp, ctx):
+    ...         yield ctx.get_current_key(), timestamp
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> names = env.from_collection(["ada", "bob", "ada"]).key_by(lambda name: name)
+    >>> sorted(names.process(Remind()).execute_and_collect())  # one timer for each key and time
+    [('ada', 1000), ('bob', 1000)]
+    """
 
     @abstractmethod
     def current_processing_time(self) -> int:

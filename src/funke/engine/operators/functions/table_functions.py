@@ -30,7 +30,21 @@ ACC = TypeVar("ACC")
 
 
 class FunctionContext:
-    """What a function learns in `open()` about where it runs."""
+    """What a function learns in `open()` about where it runs.
+
+    >>> from funke.table import DataTypes
+    >>> from funke.table.udf import FunctionContext, ScalarFunction, udf
+    >>> class Greet(ScalarFunction):
+    ...     def open(self, function_context: FunctionContext):
+    ...         self.greeting = function_context.get_job_parameter("greeting", "Hello")
+    ...     def eval(self, name):
+    ...         return f"{self.greeting}, {name}"
+    >>> greet = udf(Greet(), result_type=DataTypes.STRING())
+    >>> function = Greet()
+    >>> function.open(FunctionContext(None, {"greeting": "Welcome"}))  # a job does this
+    >>> function.eval("Ada")
+    'Welcome, Ada'
+    """
 
     def __init__(
         self,
@@ -90,7 +104,12 @@ class FunctionContext:
 
 
 class UserDefinedFunction(ABC):
-    """Base of all functions for tables."""
+    """Base of all functions for tables.
+
+    >>> from funke.table.udf import AggregateFunction, ScalarFunction, TableFunction, UserDefinedFunction
+    >>> [issubclass(each, UserDefinedFunction) for each in (ScalarFunction, TableFunction, AggregateFunction)]
+    [True, True, True]
+    """
 
     def open(self, function_context: FunctionContext) -> None:
         """Prepare for work; called once before the first row."""
@@ -104,7 +123,21 @@ class UserDefinedFunction(ABC):
 
 
 class ScalarFunction(UserDefinedFunction):
-    """From values to a value."""
+    """From values to a value.
+
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import ScalarFunction, udf
+    >>> class Price(ScalarFunction):
+    ...     def open(self, function_context):
+    ...         self.prices = {"tea": 3, "milk": 1}
+    ...     def eval(self, item):
+    ...         return self.prices.get(item)
+    >>> price = udf(Price(), result_type=DataTypes.INT())
+    >>> items = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([("tea",)], ["item"])
+    >>> list(items.select(col("item"), price(col("item"))).execute().collect())
+    [<Row('tea', 3)>]
+    """
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -112,7 +145,19 @@ class ScalarFunction(UserDefinedFunction):
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """From values to a value, with many rows under way at the same time."""
+    """From values to a value, with many rows under way at the same time.
+
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import AsyncScalarFunction, udf
+    >>> class Price(AsyncScalarFunction):
+    ...     async def eval(self, item):
+    ...         return len(item)  # here `await` asks a server
+    >>> price = udf(Price(), result_type=DataTypes.INT())
+    >>> items = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([("tea",)], ["item"])
+    >>> list(items.select(price(col("item"))).execute().collect())
+    [<Row(3)>]
+    """
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
@@ -120,7 +165,20 @@ class AsyncScalarFunction(UserDefinedFunction):
 
 
 class TableFunction(UserDefinedFunction):
-    """From values to rows."""
+    """From values to rows.
+
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import TableFunction, udtf
+    >>> class Split(TableFunction):
+    ...     def eval(self, line):
+    ...         yield from line.split()
+    >>> split = udtf(Split(), result_types=DataTypes.STRING())
+    >>> lines = TableEnvironment.create(EnvironmentSettings.in_streaming_mode()).from_elements([("to be",)], ["line"])
+    >>> words = lines.join_lateral(split(col("line")).alias("word")).select(col("word"))
+    >>> list(words.execute().collect())
+    [<Row('to')>, <Row('be')>]
+    """
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
@@ -128,7 +186,12 @@ class TableFunction(UserDefinedFunction):
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
-    """From many rows to one or several, by way of an accumulator that each row changes."""
+    """From many rows to one or several, by way of an accumulator that each row changes.
+
+    >>> from funke.table.udf import AggregateFunction, ImperativeAggregateFunction, TableAggregateFunction
+    >>> [issubclass(each, ImperativeAggregateFunction) for each in (AggregateFunction, TableAggregateFunction)]
+    [True, True]
+    """
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
@@ -156,7 +219,26 @@ class ImperativeAggregateFunction(UserDefinedFunction, Generic[T, ACC]):
 
 
 class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
-    """From many rows to a value."""
+    """From many rows to a value.
+
+    >>> from funke.table import AggregateFunction, DataTypes, EnvironmentSettings, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import udaf
+    >>> class Mean(AggregateFunction):
+    ...     def create_accumulator(self):
+    ...         return [0, 0]
+    ...     def accumulate(self, accumulator, value):
+    ...         accumulator[0] += value
+    ...         accumulator[1] += 1
+    ...     def get_value(self, accumulator):
+    ...         return accumulator[0] / accumulator[1] if accumulator[1] else None
+    >>> mean = udaf(Mean(), result_type=DataTypes.DOUBLE(), accumulator_type=DataTypes.ARRAY(DataTypes.BIGINT()))
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> readings = t_env.from_elements([("a", 3), ("a", 9), ("a", 3)], ["sensor", "value"])
+    >>> means = readings.group_by(col("sensor")).select(col("sensor"), mean(col("value")))
+    >>> list(means.execute().collect())[-1]  # after all rows
+    <Row('a', 5.0)>
+    """
 
     @abstractmethod
     def get_value(self, accumulator: ACC) -> T:
@@ -164,7 +246,30 @@ class AggregateFunction(ImperativeAggregateFunction[T, ACC]):
 
 
 class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
-    """From many rows to rows."""
+    """From many rows to rows.
+
+    >>> from funke.common import Row
+    >>> from funke.table import DataTypes, EnvironmentSettings, TableAggregateFunction, TableEnvironment
+    >>> from funke.table.expressions import col
+    >>> from funke.table.udf import udtaf
+    >>> class TopTwo(TableAggregateFunction):
+    ...     def create_accumulator(self):
+    ...         return []
+    ...     def accumulate(self, accumulator, value):
+    ...         accumulator[:] = sorted([*accumulator, value], reverse=True)[:2]
+    ...     def emit_value(self, accumulator):
+    ...         for value in accumulator:
+    ...             yield Row(value)
+    ...     def get_result_type(self):
+    ...         return DataTypes.ROW([DataTypes.FIELD("top", DataTypes.BIGINT())])
+    ...     def get_accumulator_type(self):
+    ...         return DataTypes.ARRAY(DataTypes.BIGINT())
+    >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    >>> grouped = t_env.from_elements([("a", 3), ("a", 9)], ["sensor", "value"]).group_by(col("sensor"))
+    >>> top = grouped.flat_aggregate(udtaf(TopTwo())(col("value")).alias("top")).select(col("sensor"), col("top"))
+    >>> top.get_schema().get_field_names()
+    ['sensor', 'top']
+    """
 
     @abstractmethod
     def emit_value(self, accumulator: ACC) -> Iterable[T]:
@@ -172,7 +277,12 @@ class TableAggregateFunction(ImperativeAggregateFunction[T, ACC]):
 
 
 class DelegatingScalarFunction(ScalarFunction):
-    """A plain function as a scalar function."""
+    """A plain function as a scalar function.
+
+    >>> from funke.table.udf import DelegatingScalarFunction
+    >>> DelegatingScalarFunction(str.upper).eval("tea")  # what udf() makes of a function
+    'TEA'
+    """
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self.func = func
@@ -182,7 +292,15 @@ class DelegatingScalarFunction(ScalarFunction):
 
 
 class DelegatingAsyncScalarFunction(AsyncScalarFunction):
-    """A coroutine function as an asynchronous scalar function."""
+    """A coroutine function as an asynchronous scalar function.
+
+    >>> import asyncio
+    >>> from funke.table.udf import DelegatingAsyncScalarFunction
+    >>> async def price(item):
+    ...     return len(item)
+    >>> asyncio.run(DelegatingAsyncScalarFunction(price).eval("tea"))  # what udf() makes of a coroutine function
+    3
+    """
 
     def __init__(self, func: Callable[..., Awaitable[Any]]) -> None:
         self.func = func
@@ -192,7 +310,12 @@ class DelegatingAsyncScalarFunction(AsyncScalarFunction):
 
 
 class DelegationTableFunction(TableFunction):
-    """A plain function as a table function."""
+    """A plain function as a table function.
+
+    >>> from funke.table.udf import DelegationTableFunction
+    >>> DelegationTableFunction(str.split).eval("to be")  # what udtf() makes of a function
+    ['to', 'be']
+    """
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self.func = func
@@ -202,7 +325,16 @@ class DelegationTableFunction(TableFunction):
 
 
 class DelegatingPandasAggregateFunction(AggregateFunction[Any, list[Any]]):
-    """A plain function of pandas.Series as an aggregate function, called once with all rows."""
+    """A plain function of pandas.Series as an aggregate function, called once with all rows.
+
+    >>> import pandas as pd
+    >>> from funke.table.udf import DelegatingPandasAggregateFunction
+    >>> mean = DelegatingPandasAggregateFunction(lambda values: values.mean())  # what udaf(func_type="pandas") makes
+    >>> accumulator = mean.create_accumulator()
+    >>> mean.accumulate(accumulator, pd.Series([1, 2, 3]))
+    >>> float(mean.get_value(accumulator))
+    2.0
+    """
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self.func = func
@@ -218,7 +350,14 @@ class DelegatingPandasAggregateFunction(AggregateFunction[Any, list[Any]]):
 
 
 class PandasAggregateFunctionWrapper:
-    """An aggregate function of pandas.Series with the methods of a scalar one."""
+    """An aggregate function of pandas.Series with the methods of a scalar one.
+
+    >>> import pandas as pd
+    >>> from funke.table.udf import DelegatingPandasAggregateFunction, PandasAggregateFunctionWrapper
+    >>> mean = PandasAggregateFunctionWrapper(DelegatingPandasAggregateFunction(lambda values: values.mean()))
+    >>> float(mean.eval(pd.Series([1, 2, 3])))
+    2.0
+    """
 
     def __init__(self, func: AggregateFunction[Any, Any]) -> None:
         self.func = func

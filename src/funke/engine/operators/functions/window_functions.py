@@ -28,7 +28,17 @@ KEY = TypeVar("KEY")
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Evaluates the windows of a keyed stream."""
+    """Evaluates the windows of a keyed stream.
+
+    >>> from funke.datastream import StreamExecutionEnvironment, WindowFunction
+    >>> class Total(WindowFunction):
+    ...     def apply(self, key, window, inputs):
+    ...         yield key, sum(amount for _, amount in inputs)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> orders = env.from_collection([("tea", 3), ("tea", 4), ("milk", 1), ("milk", 1)])
+    >>> sorted(orders.key_by(lambda order: order[0]).count_window(2).apply(Total()).execute_and_collect())
+    [('milk', 2), ('tea', 7)]
+    """
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
@@ -36,7 +46,15 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Evaluates the windows of a stream without keys."""
+    """Evaluates the windows of a stream without keys.
+
+    >>> from funke.datastream.functions import AllWindowFunction
+    >>> class Largest(AllWindowFunction):
+    ...     def apply(self, window, inputs):
+    ...         yield max(inputs)
+    >>> list(Largest().apply(None, [3, 9, 4]))
+    [9]
+    """
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT]:
@@ -44,7 +62,17 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Evaluates the windows of a keyed stream, with access to time and state."""
+    """Evaluates the windows of a keyed stream, with access to time and state.
+
+    >>> from funke.datastream import ProcessWindowFunction, StreamExecutionEnvironment
+    >>> class Describe(ProcessWindowFunction):
+    ...     def process(self, key, context, elements):
+    ...         yield key, context.window().id, list(elements)
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> windows = env.from_collection([1, 2, 3, 4]).key_by(lambda number: "all").count_window(2)
+    >>> list(windows.process(Describe()).execute_and_collect())
+    [('all', 0, [1, 2]), ('all', 1, [3, 4])]
+    """
 
     class Context(ABC, Generic[W2]):
         """What `process` and `clear` can ask."""
@@ -78,7 +106,16 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Evaluates the windows of a stream without keys, with access to state."""
+    """Evaluates the windows of a stream without keys, with access to state.
+
+    >>> from funke.datastream.functions import ProcessAllWindowFunction
+    >>> class Spread(ProcessAllWindowFunction):
+    ...     def process(self, context, elements):
+    ...         values = list(elements)
+    ...         yield max(values) - min(values)
+    >>> list(Spread().process(None, [3, 9, 4]))
+    [6]
+    """
 
     class Context(ABC, Generic[W2]):
         """What `process` and `clear` can ask."""
@@ -104,14 +141,24 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
 
 
 class PassThroughWindowFunction(WindowFunction[IN, IN, KEY, W]):
-    """Yields the elements of a window of a keyed stream as they are."""
+    """Yields the elements of a window of a keyed stream as they are.
+
+    >>> from funke.datastream.functions import PassThroughWindowFunction
+    >>> list(PassThroughWindowFunction().apply("key", None, ["the result of reduce()"]))
+    ['the result of reduce()']
+    """
 
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
         yield from inputs
 
 
 class PassThroughAllWindowFunction(AllWindowFunction[IN, IN, W]):
-    """Yields the elements of a window as they are."""
+    """Yields the elements of a window as they are.
+
+    >>> from funke.datastream.functions import PassThroughAllWindowFunction
+    >>> list(PassThroughAllWindowFunction().apply(None, ["the result of reduce()"]))
+    ['the result of reduce()']
+    """
 
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
         yield from inputs
@@ -145,7 +192,13 @@ class _WindowContext:
 
 
 class InternalProcessWindowContext(_WindowContext, ProcessWindowFunction.Context[W]):
-    """The context a window operator hands to a ProcessWindowFunction."""
+    """The context a window operator hands to a ProcessWindowFunction.
+
+    >>> from funke.datastream import ProcessWindowFunction
+    >>> from funke.datastream.functions import InternalProcessWindowContext
+    >>> issubclass(InternalProcessWindowContext, ProcessWindowFunction.Context)  # annotate with the latter
+    True
+    """
 
     def current_processing_time(self) -> int:
         return int(self._underlying.current_processing_time())
@@ -155,4 +208,9 @@ class InternalProcessWindowContext(_WindowContext, ProcessWindowFunction.Context
 
 
 class InternalProcessAllWindowContext(_WindowContext, ProcessAllWindowFunction.Context[W]):
-    """The context a window operator hands to a ProcessAllWindowFunction."""
+    """The context a window operator hands to a ProcessAllWindowFunction.
+
+    >>> from funke.datastream.functions import InternalProcessAllWindowContext, ProcessAllWindowFunction
+    >>> issubclass(InternalProcessAllWindowContext, ProcessAllWindowFunction.Context)  # annotate with the latter
+    True
+    """

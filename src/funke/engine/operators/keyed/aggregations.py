@@ -126,7 +126,15 @@ Fold = Callable[[Any, Any], Any]
 
 
 class FoldFunction(Function):
-    """Adds an element to what was folded so far, as in Flink 1.x; the value may have another type than elements."""
+    """Adds an element to what was folded so far, as in Flink 1.x; the value may have another type than elements.
+
+    >>> from funke.datastream.functions import FoldFunction
+    >>> class Lengths(FoldFunction):
+    ...     def fold(self, accumulator, value):
+    ...         return accumulator + len(value)
+    >>> Lengths().fold(3, "word")
+    7
+    """
 
     @abstractmethod
     def fold(self, accumulator: Any, value: Any) -> Any:

@@ -18,7 +18,18 @@ W2 = TypeVar("W2")
 
 
 class WindowAssigner(ABC, Generic[T, W]):
-    """Assigns each element to windows."""
+    """Assigns each element to windows.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import TimeWindow, TumblingEventTimeWindows, WindowAssigner
+    >>> class Workdays(TumblingEventTimeWindows, WindowAssigner):
+    ...     def assign_windows(self, element, timestamp, context):
+    ...         is_weekend = timestamp // 86_400_000 % 7 in (2, 3)  # 1970 began on a Thursday
+    ...         return [] if is_weekend else super().assign_windows(element, timestamp, context)
+    >>> workdays = Workdays(Time.days(1).to_milliseconds(), 0)
+    >>> workdays.assign_windows("order", 5000, None), workdays.assign_windows("order", 2 * 86_400_000, None)
+    ([TimeWindow(start=0, end=86400000)], [])
+    """
 
     class WindowAssignerContext(ABC):
         """What an assigner can ask."""
@@ -51,7 +62,19 @@ class WindowAssigner(ABC, Generic[T, W]):
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """An assigner whose windows merge when they meet."""
+    """An assigner whose windows merge when they meet.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import EventTimeSessionWindows, MergingWindowAssigner, TimeWindow
+    >>> class Print(MergingWindowAssigner.MergeCallback):
+    ...     def merge(self, to_be_merged, merge_result):
+    ...         print(len(to_be_merged), "windows became", merge_result)
+    >>> sessions = EventTimeSessionWindows.with_gap(Time.seconds(5))
+    >>> sessions.merge_windows([TimeWindow(0, 5000), TimeWindow(3000, 8000), TimeWindow(20000, 25000)], Print())
+    2 windows became TimeWindow(start=0, end=8000)
+    >>> isinstance(sessions, MergingWindowAssigner)
+    True
+    """
 
     class MergeCallback(ABC, Generic[W2]):
         """Receives each group of windows that became one."""
@@ -66,7 +89,16 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Computes from an element after which gap its session ends."""
+    """Computes from an element after which gap its session ends.
+
+    >>> from funke.datastream.window import EventTimeSessionWindows, SessionWindowTimeGapExtractor
+    >>> class PatientGuests(SessionWindowTimeGapExtractor):
+    ...     def extract(self, element):
+    ...         return 60_000 if element == "guest" else 5_000
+    >>> sessions = EventTimeSessionWindows.with_dynamic_gap(PatientGuests())
+    >>> sessions.assign_windows("guest", 0, None)
+    [TimeWindow(start=0, end=60000)]
+    """
 
     @abstractmethod
     def extract(self, element: Any) -> int:

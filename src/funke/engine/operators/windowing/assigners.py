@@ -144,7 +144,16 @@ class _Tumbling(_Staggered[T]):
 
 
 class TumblingProcessingTimeWindows(_ProcessingTime[T], _Tumbling[T]):
-    """Windows of one size by processing time."""
+    """Windows of one size by processing time.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import TumblingProcessingTimeWindows
+    >>> clicks = StreamExecutionEnvironment.get_execution_environment().from_collection(["a", "b"]).key_by(lambda c: c)
+    >>> windows = clicks.window(TumblingProcessingTimeWindows.of(Time.minutes(1)))
+    >>> TumblingProcessingTimeWindows.of(Time.minutes(1)).is_event_time()
+    False
+    """
 
     @staticmethod
     def of(size: Time | Duration, offset: Time | Duration | None = None) -> TumblingProcessingTimeWindows[Any]:
@@ -153,7 +162,15 @@ class TumblingProcessingTimeWindows(_ProcessingTime[T], _Tumbling[T]):
 
 
 class TumblingEventTimeWindows(_EventTime[T], _Tumbling[T]):
-    """Windows of one size by event time."""
+    """Windows of one size by event time.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import TumblingEventTimeWindows
+    >>> TumblingEventTimeWindows.of(Time.seconds(5)).assign_windows("element", 7000, None)
+    [TimeWindow(start=5000, end=10000)]
+    >>> TumblingEventTimeWindows.of(Time.seconds(5), Time.seconds(1)).assign_windows("element", 7000, None)
+    [TimeWindow(start=6000, end=11000)]
+    """
 
     @staticmethod
     def of(size: Time | Duration, offset: Time | Duration | None = None) -> TumblingEventTimeWindows[Any]:
@@ -191,7 +208,16 @@ class _Sliding(_Staggered[T]):
 
 
 class SlidingProcessingTimeWindows(_ProcessingTime[T], _Sliding[T]):
-    """Overlapping windows by processing time."""
+    """Overlapping windows by processing time.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import SlidingProcessingTimeWindows
+    >>> clicks = StreamExecutionEnvironment.get_execution_environment().from_collection(["a", "b"]).key_by(lambda c: c)
+    >>> windows = clicks.window(SlidingProcessingTimeWindows.of(Time.minutes(10), Time.minutes(1)))
+    >>> SlidingProcessingTimeWindows.of(Time.minutes(10), Time.minutes(1))
+    SlidingProcessingTimeWindows(600000, 60000, 0)
+    """
 
     @staticmethod
     def of(
@@ -202,7 +228,13 @@ class SlidingProcessingTimeWindows(_ProcessingTime[T], _Sliding[T]):
 
 
 class SlidingEventTimeWindows(_EventTime[T], _Sliding[T]):
-    """Overlapping windows by event time."""
+    """Overlapping windows by event time.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import SlidingEventTimeWindows
+    >>> SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5)).assign_windows("element", 7000, None)
+    [TimeWindow(start=5000, end=15000), TimeWindow(start=0, end=10000)]
+    """
 
     @staticmethod
     def of(
@@ -265,7 +297,15 @@ class _DynamicGapSessions(_Sessions[T]):
 
 
 class DynamicProcessingTimeSessionWindows(_ProcessingTime[T], _DynamicGapSessions[T]):
-    """Sessions by processing time whose gap is computed from each element."""
+    """Sessions by processing time whose gap is computed from each element.
+
+    >>> from funke.datastream.window import DynamicProcessingTimeSessionWindows, SessionWindowTimeGapExtractor
+    >>> class ByLength(SessionWindowTimeGapExtractor):
+    ...     def extract(self, element):
+    ...         return 1000 * len(element)
+    >>> DynamicProcessingTimeSessionWindows.with_dynamic_gap(ByLength())
+    DynamicProcessingTimeSessionWindows(ByLength)
+    """
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicProcessingTimeSessionWindows[Any]:
@@ -274,7 +314,15 @@ class DynamicProcessingTimeSessionWindows(_ProcessingTime[T], _DynamicGapSession
 
 
 class DynamicEventTimeSessionWindows(_EventTime[T], _DynamicGapSessions[T]):
-    """Sessions by event time whose gap is computed from each element."""
+    """Sessions by event time whose gap is computed from each element.
+
+    >>> from funke.datastream.window import DynamicEventTimeSessionWindows, SessionWindowTimeGapExtractor
+    >>> class ByLength(SessionWindowTimeGapExtractor):
+    ...     def extract(self, element):
+    ...         return 1000 * len(element)
+    >>> DynamicEventTimeSessionWindows.with_dynamic_gap(ByLength()).assign_windows("word", 7000, None)
+    [TimeWindow(start=7000, end=11000)]
+    """
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows[Any]:
@@ -283,7 +331,16 @@ class DynamicEventTimeSessionWindows(_EventTime[T], _DynamicGapSessions[T]):
 
 
 class ProcessingTimeSessionWindows(_ProcessingTime[T], _FixedGapSessions[T]):
-    """Sessions by processing time."""
+    """Sessions by processing time.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import ProcessingTimeSessionWindows
+    >>> clicks = StreamExecutionEnvironment.get_execution_environment().from_collection(["a", "b"]).key_by(lambda c: c)
+    >>> visits = clicks.window(ProcessingTimeSessionWindows.with_gap(Time.minutes(30)))
+    >>> ProcessingTimeSessionWindows.with_gap(Time.minutes(30))
+    ProcessingTimeSessionWindows(1800000)
+    """
 
     @staticmethod
     def with_gap(size: Time | Duration) -> ProcessingTimeSessionWindows[Any]:
@@ -297,7 +354,22 @@ class ProcessingTimeSessionWindows(_ProcessingTime[T], _FixedGapSessions[T]):
 
 
 class EventTimeSessionWindows(_EventTime[T], _FixedGapSessions[T]):
-    """Sessions by event time."""
+    """Sessions by event time.
+
+    >>> from funke.common import Time, WatermarkStrategy
+    >>> from funke.common.watermark_strategy import TimestampAssigner
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import EventTimeSessionWindows
+    >>> class Minute(TimestampAssigner):
+    ...     def extract_timestamp(self, value, record_timestamp):
+    ...         return value[1] * 60_000
+    >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Minute())
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> clicks = env.from_collection([("ada", 0), ("ada", 10), ("ada", 90)]).assign_timestamps_and_watermarks(timed)
+    >>> visits = clicks.key_by(lambda click: click[0]).window(EventTimeSessionWindows.with_gap(Time.minutes(30)))
+    >>> list(visits.reduce(lambda first, last: last).execute_and_collect())  # the last click of each visit
+    [('ada', 10), ('ada', 90)]
+    """
 
     @staticmethod
     def with_gap(size: Time | Duration) -> EventTimeSessionWindows[Any]:
@@ -334,7 +406,16 @@ class _Counting(WindowAssigner[T, CountWindow]):
 
 
 class CountTumblingWindowAssigner(_Counting[T]):
-    """Cuts the elements of each key into groups of one size."""
+    """Cuts the elements of each key into groups of one size.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountTumblingWindowAssigner
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([1, 2, 3, 4, 5]).key_by(lambda number: "all")
+    >>> pairs = numbers.window(CountTumblingWindowAssigner.of(2))
+    >>> list(pairs.reduce(lambda a, b: a + b).execute_and_collect())  # the third window is not full
+    [3, 7]
+    """
 
     def __init__(self, window_size: int) -> None:
         self._window_size = _at_least_one(window_size, "size")
@@ -353,7 +434,16 @@ class CountTumblingWindowAssigner(_Counting[T]):
 
 
 class CountSlidingWindowAssigner(_Counting[T]):
-    """Starts a group of one size at every slide; groups that would begin before the first element do not exist."""
+    """Starts a group of one size at every slide; groups that would begin before the first element do not exist.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountSlidingWindowAssigner
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([1, 2, 3, 4, 5]).key_by(lambda number: "all")
+    >>> overlapping = numbers.window(CountSlidingWindowAssigner.of(3, 1))
+    >>> list(overlapping.reduce(lambda a, b: a + b).execute_and_collect())
+    [6, 9, 12]
+    """
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         self._window_size = _at_least_one(window_size, "size")
@@ -377,7 +467,16 @@ class CountSlidingWindowAssigner(_Counting[T]):
 
 
 class GlobalWindows(WindowAssigner[T, GlobalWindow]):
-    """Puts all elements of a key into one window."""
+    """Puts all elements of a key into one window.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountTrigger, GlobalWindows
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([1, 2, 3, 4]).key_by(lambda number: "all")
+    >>> totals = numbers.window(GlobalWindows.create()).trigger(CountTrigger.of(2)).reduce(lambda a, b: a + b)
+    >>> list(totals.execute_and_collect())
+    [3, 10]
+    """
 
     def assign_windows(self, element: T, timestamp: int, context: Context) -> Collection[GlobalWindow]:
         return [GlobalWindow.get()]

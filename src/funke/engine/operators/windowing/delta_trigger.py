@@ -18,7 +18,16 @@ T = TypeVar("T")
 
 
 class DeltaTrigger(Trigger[T, Window]):
-    """Fires when the distance to the first element, or to the one of the last firing, exceeds a threshold."""
+    """Fires when the distance to the first element, or to the one of the last firing, exceeds a threshold.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import DeltaTrigger, GlobalWindows
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> degrees = env.from_collection([20, 21, 25, 26]).key_by(lambda reading: "sensor").window(GlobalWindows.create())
+    >>> jumps = degrees.trigger(DeltaTrigger.of(3, lambda old, new: new - old)).reduce(lambda old, new: new)
+    >>> list(jumps.execute_and_collect())
+    [25]
+    """
 
     def __init__(
         self,

@@ -25,7 +25,13 @@ W = TypeVar("W")
 
 
 class TimestampedValue(Generic[T]):
-    """An element of a window with its timestamp, or None when the stream has no timestamps."""
+    """An element of a window with its timestamp, or None when the stream has no timestamps.
+
+    >>> from funke.datastream.window import TimestampedValue
+    >>> reading = TimestampedValue(21.5, 7000)
+    >>> reading.get_value(), reading.get_timestamp(), TimestampedValue(21.5).has_timestamp()
+    (21.5, 7000, False)
+    """
 
     __slots__ = ("timestamp", "value")
 
@@ -53,7 +59,16 @@ class TimestampedValue(Generic[T]):
 
 
 class DeltaFunction(ABC, Generic[T]):
-    """Measures how far apart two elements are."""
+    """Measures how far apart two elements are.
+
+    >>> from funke.datastream.window import DeltaFunction, DeltaTrigger
+    >>> class Distance(DeltaFunction):
+    ...     def get_delta(self, old_data_point, new_data_point):
+    ...         return abs(new_data_point - old_data_point)
+    >>> trigger = DeltaTrigger.of(3, Distance())
+    >>> Distance().get_delta(20, 17)
+    3
+    """
 
     @abstractmethod
     def get_delta(self, old_data_point: T, new_data_point: T) -> float:
@@ -70,7 +85,19 @@ def to_delta(function: DeltaFunction[Any] | Callable[[Any, Any], float]) -> Call
 
 
 class Evictor(ABC, Generic[T, W]):
-    """Decides which elements of a window are removed when it fires; what it removes is gone for later firings too."""
+    """Decides which elements of a window are removed when it fires; what it removes is gone for later firings too.
+
+    >>> from funke.datastream.window import Evictor, TimestampedValue
+    >>> class WithoutOutliers(Evictor):
+    ...     def evict_before(self, elements, size, window, ctx):
+    ...         elements[:] = [each for each in elements if each.value < 100]
+    ...     def evict_after(self, elements, size, window, ctx):
+    ...         pass
+    >>> elements = [TimestampedValue(21), TimestampedValue(900)]
+    >>> WithoutOutliers().evict_before(elements, 2, None, None)  # the window does this; see WindowedStream.evictor()
+    >>> elements
+    [TimestampedValue(21, None)]
+    """
 
     class EvictorContext(ABC):
         """What an evictor can ask."""
@@ -125,7 +152,16 @@ class _OnceEvictor(Evictor[T, W]):
 
 
 class CountEvictor(_OnceEvictor[T, W]):
-    """Keeps the last elements, up to a number."""
+    """Keeps the last elements, up to a number.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountEvictor, CountTrigger, GlobalWindows
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([1, 2, 3, 4]).key_by(lambda number: "all").window(GlobalWindows.create())
+    >>> latest = numbers.trigger(CountTrigger.of(1)).evictor(CountEvictor.of(2)).reduce(lambda a, b: a + b)
+    >>> list(latest.execute_and_collect())  # sums of the last two
+    [1, 3, 5, 7]
+    """
 
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
         if max_count < 0:
@@ -143,7 +179,15 @@ class CountEvictor(_OnceEvictor[T, W]):
 
 
 class TimeEvictor(_OnceEvictor[T, W]):
-    """Keeps the elements of the last time, counted back from the largest timestamp in the window."""
+    """Keeps the elements of the last time, counted back from the largest timestamp in the window.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import TimeEvictor, TimestampedValue
+    >>> elements = [TimestampedValue("a", 1000), TimestampedValue("b", 8000), TimestampedValue("c", 9000)]
+    >>> TimeEvictor.of(Time.seconds(5)).evict_before(elements, 3, None, None)  # the window does this
+    >>> [each.value for each in elements]
+    ['b', 'c']
+    """
 
     def __init__(self, window_size_ms: int, do_evict_after: bool = False) -> None:
         if window_size_ms < 0:
@@ -165,7 +209,14 @@ class TimeEvictor(_OnceEvictor[T, W]):
 
 
 class DeltaEvictor(_OnceEvictor[T, W]):
-    """Keeps the elements whose distance to the last one is below a threshold."""
+    """Keeps the elements whose distance to the last one is below a threshold.
+
+    >>> from funke.datastream.window import DeltaEvictor, TimestampedValue
+    >>> elements = [TimestampedValue(10), TimestampedValue(21), TimestampedValue(20)]
+    >>> DeltaEvictor.of(5, lambda old, new: abs(new - old)).evict_before(elements, 3, None, None)
+    >>> [each.value for each in elements]
+    [21, 20]
+    """
 
     def __init__(
         self,

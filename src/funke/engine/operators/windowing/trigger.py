@@ -17,7 +17,12 @@ W = TypeVar("W")
 
 
 class TriggerResult(Enum):
-    """What happens to a window: whether its function is called, and whether its contents are dropped."""
+    """What happens to a window: whether its function is called, and whether its contents are dropped.
+
+    >>> from funke.datastream.window import TriggerResult
+    >>> [result.name for result in TriggerResult if result.is_fire()]
+    ['FIRE_AND_PURGE', 'FIRE']
+    """
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -34,7 +39,25 @@ class TriggerResult(Enum):
 
 
 class Trigger(ABC, Generic[T, W]):
-    """Decides for each key and window when the window fires; what it remembers is kept in state."""
+    """Decides for each key and window when the window fires; what it remembers is kept in state.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import GlobalWindows, Trigger, TriggerResult
+    >>> class OnEnd(Trigger):
+    ...     def on_element(self, element, timestamp, window, ctx):
+    ...         return TriggerResult.FIRE_AND_PURGE if element == "end" else TriggerResult.CONTINUE
+    ...     def on_processing_time(self, time, window, ctx):
+    ...         return TriggerResult.CONTINUE
+    ...     on_event_time = on_processing_time
+    ...     def on_merge(self, window, ctx):
+    ...         pass
+    ...     def clear(self, window, ctx):
+    ...         pass
+    >>> words = StreamExecutionEnvironment.get_execution_environment().from_collection(["a", "b", "end", "c"])
+    >>> texts = words.key_by(lambda word: 0).window(GlobalWindows.create()).trigger(OnEnd())
+    >>> list(texts.reduce(lambda a, b: f"{a} {b}").execute_and_collect())
+    ['a b end']
+    """
 
     class TriggerContext(ABC):
         """What a trigger can ask and do."""

@@ -31,7 +31,14 @@ if TYPE_CHECKING:
 
 
 class EventTimeTrigger(Trigger[T, TimeWindow]):
-    """Fires when the watermark passes the end of the window, and for every late element after that."""
+    """Fires when the watermark passes the end of the window, and for every late element after that.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
+    >>> trigger = TumblingEventTimeWindows.of(Time.seconds(5)).get_default_trigger(None)
+    >>> isinstance(trigger, EventTimeTrigger)  # what these windows use unless trigger() names another one
+    True
+    """
 
     def on_element(self, element: T, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Fire at once for a late element, else wait for the end of the window."""
@@ -66,7 +73,14 @@ class EventTimeTrigger(Trigger[T, TimeWindow]):
 
 
 class ProcessingTimeTrigger(Trigger[T, TimeWindow]):
-    """Fires when processing time passes the end of the window."""
+    """Fires when processing time passes the end of the window.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import ProcessingTimeTrigger, TumblingProcessingTimeWindows
+    >>> trigger = TumblingProcessingTimeWindows.of(Time.seconds(5)).get_default_trigger(None)
+    >>> isinstance(trigger, ProcessingTimeTrigger)  # what these windows use unless trigger() names another one
+    True
+    """
 
     def on_element(self, element: T, timestamp: int, window: TimeWindow, ctx: Trigger.TriggerContext) -> TriggerResult:
         """Wait for the end of the window."""
@@ -99,7 +113,12 @@ class ProcessingTimeTrigger(Trigger[T, TimeWindow]):
 
 
 class Min(ReduceFunction):
-    """Keeps the smaller of two values."""
+    """Keeps the smaller of two values.
+
+    >>> from funke.datastream.window import Min
+    >>> Min().reduce(3, 5)
+    3
+    """
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         """Return the smaller value."""
@@ -164,7 +183,23 @@ class _ContinuousTrigger(Trigger[T, TimeWindow]):
 
 
 class ContinuousEventTimeTrigger(_ContinuousTrigger[T]):
-    """Fires each time the watermark passes a multiple of the interval, and at the end of the window."""
+    """Fires each time the watermark passes a multiple of the interval, and at the end of the window.
+
+    >>> from funke.common import Time, WatermarkStrategy
+    >>> from funke.common.watermark_strategy import TimestampAssigner
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import ContinuousEventTimeTrigger, TumblingEventTimeWindows
+    >>> class Minute(TimestampAssigner):
+    ...     def extract_timestamp(self, value, record_timestamp):
+    ...         return value * 60_000
+    >>> timed = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Minute())
+    >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+    >>> minutes = env.from_collection([1, 2, 25]).assign_timestamps_and_watermarks(timed).key_by(lambda minute: "all")
+    >>> hours = minutes.window(TumblingEventTimeWindows.of(Time.hours(1)))
+    >>> early = hours.trigger(ContinuousEventTimeTrigger.of(Time.minutes(20))).reduce(lambda a, b: a + b)
+    >>> list(early.execute_and_collect())[-1]  # results so far every 20 minutes, and the last one
+    28
+    """
 
     @staticmethod
     def of(interval: Time) -> ContinuousEventTimeTrigger[Any]:
@@ -196,7 +231,17 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger[T]):
 
 
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger[T]):
-    """Fires each time processing time passes a multiple of the interval."""
+    """Fires each time processing time passes a multiple of the interval.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import ContinuousProcessingTimeTrigger, TumblingProcessingTimeWindows
+    >>> clicks = StreamExecutionEnvironment.get_execution_environment().from_collection(["a"]).key_by(lambda c: c)
+    >>> hours = clicks.window(TumblingProcessingTimeWindows.of(Time.hours(1)))
+    >>> counts_so_far = hours.trigger(ContinuousProcessingTimeTrigger.of(Time.minutes(1)))
+    >>> ContinuousProcessingTimeTrigger.of(Time.minutes(1)).interval
+    60000
+    """
 
     @staticmethod
     def of(interval: Time) -> ContinuousProcessingTimeTrigger[Any]:
@@ -223,7 +268,16 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger[T]):
 
 
 class PurgingTrigger(Trigger[T, Window]):
-    """Drops the contents of the window each time another trigger fires."""
+    """Drops the contents of the window each time another trigger fires.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountTrigger, GlobalWindows, PurgingTrigger
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([1, 2, 3, 4]).key_by(lambda number: "all").window(GlobalWindows.create())
+    >>> pairs = numbers.trigger(PurgingTrigger.of(CountTrigger.of(2)))
+    >>> list(pairs.reduce(lambda a, b: a + b).execute_and_collect())  # without purging: 3 and 10
+    [3, 7]
+    """
 
     def __init__(self, nested_trigger: Trigger[T, Any]) -> None:
         self.nested_trigger = nested_trigger
@@ -261,7 +315,15 @@ def _add(left: int, right: int) -> int:
 
 
 class CountTrigger(Trigger[T, CountWindow]):
-    """Fires each time a number of elements has arrived."""
+    """Fires each time a number of elements has arrived.
+
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountTrigger, GlobalWindows
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> numbers = env.from_collection([1, 2, 3]).key_by(lambda number: "all").window(GlobalWindows.create())
+    >>> list(numbers.trigger(CountTrigger.of(1)).reduce(lambda a, b: a + b).execute_and_collect())
+    [1, 3, 6]
+    """
 
     def __init__(self, window_size: int) -> None:
         if window_size < 1:
@@ -301,7 +363,12 @@ class CountTrigger(Trigger[T, CountWindow]):
 
 
 class NeverTrigger(Trigger[T, GlobalWindow]):
-    """Never fires."""
+    """Never fires.
+
+    >>> from funke.datastream.window import GlobalWindows, NeverTrigger
+    >>> isinstance(GlobalWindows.create().get_default_trigger(None), NeverTrigger)  # so give them a trigger
+    True
+    """
 
     def on_element(
         self, element: T, timestamp: int, window: GlobalWindow, ctx: Trigger.TriggerContext

@@ -9,7 +9,14 @@ __all__ = ["WindowStagger"]
 
 
 class WindowStagger(Enum):
-    """The shift of a subtask's windows; goes beyond PyFlink, named as in Flink's Java API."""
+    """The shift of a subtask's windows; goes beyond PyFlink, named as in Flink's Java API.
+
+    >>> from funke.common import Time
+    >>> from funke.datastream.window import TumblingProcessingTimeWindows, WindowStagger
+    >>> windows = TumblingProcessingTimeWindows.of(Time.minutes(1)).with_stagger(WindowStagger.NATURAL)
+    >>> windows.is_staggered, WindowStagger.NATURAL.get_stagger_offset(65_000, 60_000)
+    (True, 5000)
+    """
 
     ALIGNED = 0
     """No shift: all subtasks have the same windows."""

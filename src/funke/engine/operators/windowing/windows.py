@@ -31,7 +31,14 @@ W_contra = TypeVar("W_contra", contravariant=True)
 
 
 class Window(ABC):
-    """A finite piece of a stream."""
+    """A finite piece of a stream.
+
+    >>> from funke.datastream.window import CountWindow, TimeWindow, Window
+    >>> def label(window: Window):
+    ...     return f"window {window.id}" if isinstance(window, CountWindow) else f"until {window.max_timestamp()}"
+    >>> label(TimeWindow(0, 5000)), label(CountWindow(3))
+    ('until 4999', 'window 3')
+    """
 
     __slots__ = ()
 
@@ -48,7 +55,13 @@ class MergeTarget(Protocol[W_contra]):
 
 
 class TimeWindow(Window):
-    """The time from `start` (included) to `end` (excluded), in milliseconds."""
+    """The time from `start` (included) to `end` (excluded), in milliseconds.
+
+    >>> from funke.datastream.window import TimeWindow
+    >>> morning, noon = TimeWindow(0, 5000), TimeWindow(4000, 9000)
+    >>> morning.intersects(noon), morning.cover(noon), morning.max_timestamp()
+    (True, TimeWindow(start=0, end=9000), 4999)
+    """
 
     # Windows are created per element and kept as dictionary keys: no per-instance dictionary.
     __slots__ = ("end", "start")
@@ -126,7 +139,18 @@ def _overlapping_groups(windows: Iterable[TimeWindow]) -> list[tuple[TimeWindow,
 
 
 class CountWindow(Window):
-    """The window with a number: the first, second ... group of elements of a key."""
+    """The window with a number: the first, second ... group of elements of a key.
+
+    >>> from funke.datastream import ProcessWindowFunction, StreamExecutionEnvironment
+    >>> from funke.datastream.window import CountWindow
+    >>> class Number(ProcessWindowFunction):
+    ...     def process(self, key, context: ProcessWindowFunction.Context[CountWindow], elements):
+    ...         yield context.window(), len(list(elements))
+    >>> env = StreamExecutionEnvironment.get_execution_environment()
+    >>> pairs = env.from_collection([1, 2, 3, 4]).key_by(lambda number: "all").count_window(2)
+    >>> list(pairs.process(Number()).execute_and_collect())
+    [(CountWindow(id=0), 2), (CountWindow(id=1), 2)]
+    """
 
     __slots__ = ("id",)
 
@@ -151,7 +175,12 @@ class CountWindow(Window):
 
 
 class GlobalWindow(Window):
-    """The one window that holds all elements of a key."""
+    """The one window that holds all elements of a key.
+
+    >>> from funke.datastream.window import GlobalWindow
+    >>> GlobalWindow.get() == GlobalWindow.get()  # there is one
+    True
+    """
 
     __slots__ = ()
 
@@ -190,7 +219,15 @@ class WindowSerializer(ABC, Generic[W]):
 
 
 class TimeWindowSerializer(WindowSerializer[TimeWindow]):
-    """Writes a time window as two 64-bit integers, the start first."""
+    """Writes a time window as two 64-bit integers, the start first.
+
+    >>> from io import BytesIO
+    >>> from funke.datastream.window import TimeWindow, TimeWindowSerializer
+    >>> stream = BytesIO()
+    >>> TimeWindowSerializer().serialize(TimeWindow(0, 5000), stream)
+    >>> len(stream.getvalue()), TimeWindowSerializer().deserialize(BytesIO(stream.getvalue()))
+    (16, TimeWindow(start=0, end=5000))
+    """
 
     def serialize(self, element: TimeWindow, stream: IO[bytes]) -> None:
         """Write 16 bytes."""
@@ -202,7 +239,15 @@ class TimeWindowSerializer(WindowSerializer[TimeWindow]):
 
 
 class CountWindowSerializer(WindowSerializer[CountWindow]):
-    """Writes a count window as its number, a 64-bit integer."""
+    """Writes a count window as its number, a 64-bit integer.
+
+    >>> from io import BytesIO
+    >>> from funke.datastream.window import CountWindow, CountWindowSerializer
+    >>> stream = BytesIO()
+    >>> CountWindowSerializer().serialize(CountWindow(7), stream)
+    >>> len(stream.getvalue()), CountWindowSerializer().deserialize(BytesIO(stream.getvalue()))
+    (8, CountWindow(id=7))
+    """
 
     def serialize(self, element: CountWindow, stream: IO[bytes]) -> None:
         """Write 8 bytes."""
@@ -214,7 +259,15 @@ class CountWindowSerializer(WindowSerializer[CountWindow]):
 
 
 class GlobalWindowSerializer(WindowSerializer[GlobalWindow]):
-    """Writes the global window as one zero byte."""
+    """Writes the global window as one zero byte.
+
+    >>> from io import BytesIO
+    >>> from funke.datastream.window import GlobalWindow, GlobalWindowSerializer
+    >>> stream = BytesIO()
+    >>> GlobalWindowSerializer().serialize(GlobalWindow.get(), stream)
+    >>> len(stream.getvalue())
+    1
+    """
 
     def serialize(self, element: GlobalWindow, stream: IO[bytes]) -> None:
         """Write one byte."""
@@ -227,7 +280,12 @@ class GlobalWindowSerializer(WindowSerializer[GlobalWindow]):
 
 
 def long_to_int_with_bit_mixing(x: int) -> int:
-    """Spread the bits of a number over 64 bits (the finaliser of SplitMix64)."""
+    """Spread the bits of a number over 64 bits (the finaliser of SplitMix64).
+
+    >>> from funke.datastream.window import long_to_int_with_bit_mixing
+    >>> long_to_int_with_bit_mixing(0), long_to_int_with_bit_mixing(1)
+    (0, 6238072747940578789)
+    """
     mixed = x & _BITS_64
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _BITS_64
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _BITS_64
@@ -235,5 +293,10 @@ def long_to_int_with_bit_mixing(x: int) -> int:
 
 
 def mod_inverse(x: int) -> int:
-    """Return the inverse of an odd number modulo 2**64."""
+    """Return the inverse of an odd number modulo 2**64.
+
+    >>> from funke.datastream.window import mod_inverse
+    >>> 3 * mod_inverse(3) % 2**64
+    1
+    """
     return pow(x, -1, 2**64)

@@ -1,7 +1,7 @@
-"""From what was asked for to what it means: names become columns, calls become functions, everything has a type.
+"""Resolves names and calls of a parsed query and gives every expression a type.
 
-This package itself is what other parts of SQL work with: relations and bound expressions. What binds them is imported
-from its own files.
+This package exports what other parts of SQL use: relations and bound expressions. Binders are imported from their own
+files.
 """
 
 from __future__ import annotations

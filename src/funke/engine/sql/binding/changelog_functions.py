@@ -1,4 +1,4 @@
-"""TO_CHANGELOG and FROM_CHANGELOG behind FROM: changes of a table as rows that say what they are, and the way back."""
+"""TO_CHANGELOG and FROM_CHANGELOG behind FROM: changes of a table as rows with the code of the change, and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = sorted(kind.name for kind in RowKind)
 
 @dataclass(frozen=True)
 class ToChangelog(Relation):
-    """The changes of the input as rows: what a change is called, then its columns; one without a code is dropped."""
+    """The changes of the input as rows: the code of a change, then its columns. Changes without a code are dropped."""
 
     input: Relation
     codes: tuple[tuple[RowKind, str], ...]
@@ -29,7 +29,7 @@ class ToChangelog(Relation):
 
 @dataclass(frozen=True)
 class FromChangelog(Relation):
-    """The rows of the input as the changes that stand in one of their columns, which is left out."""
+    """The rows of the input as changes. The column at `op_index` has their codes and is left out."""
 
     input: Relation
     op_index: int
@@ -39,7 +39,7 @@ class FromChangelog(Relation):
 def bind_changelog_function(
     function: queries.ChangelogFunction, bind_source: Callable[[queries.Relation], tuple[Relation, Scope]]
 ) -> Relation:
-    """The meaning of one of the two functions."""
+    """The meaning of TO_CHANGELOG or FROM_CHANGELOG."""
     # Flink gives both functions row semantics: every row stands for itself.
     if function.partition_by:
         raise rejected(
@@ -111,8 +111,10 @@ def _op_column(descriptor: syntax.Expression | None) -> str:
     raise ValidationException("The descriptor for argument 'op' must contain exactly one column name.")
 
 
+# The map leads to what is sent: MAP['INSERT, UPDATE_AFTER', 'u'] for TO_CHANGELOG, MAP['c, r', 'INSERT'] for
+# FROM_CHANGELOG. So a list of names stands in the key in both, of kinds in one and of codes in the other.
 def _pairs(mapping: syntax.Expression | None) -> list[tuple[str, str]] | None:
-    """Keys and values of a MAP of constant texts."""
+    """Keys and values of a MAP of constant strings."""
     if mapping is None:
         return None
     parts = mapping.arguments if isinstance(mapping, syntax.Call) and mapping.name == "map" else ()

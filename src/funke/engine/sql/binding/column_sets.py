@@ -1,4 +1,4 @@
-"""What only the Table API can say, in the words of SQL: sets of columns, texts of SQL, flattened rows."""
+"""Rewrites expressions that only the Table API has, such as sets of columns and flattened rows, to those of SQL."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ColumnSets:
         """The columns of a result with their names; numbers in names that Flink makes up begin with `first`."""
         items: list[tuple[str, syntax.Expression]] = []
         for expression in expressions:
-            # As in Flink, a text that is the name of a column gives a column without a name.
+            # As in Flink `call_sql("b")` has no name of its own, although the text is the name of a column.
             is_text = isinstance(expression, syntax.Call) and expression.name == "call_sql"
             for each in self._parts_of(expression):
                 derived = None if is_text else _derived_name(each)
@@ -98,7 +98,7 @@ class ColumnSets:
         return [self._concatenated(rebuilt) if expression.name == "+" else rebuilt]
 
     def _concatenated(self, plus: syntax.Call) -> syntax.Expression:
-        """Unlike in SQL, a text and a value are put together by `+`."""
+        """Unlike in SQL, `+` concatenates a string with any value."""
         if len(plus.arguments) != 2 or not self._is_text(plus.arguments[0]):
             return plus
         left, right = plus.arguments
@@ -108,7 +108,7 @@ class ColumnSets:
         try:
             return isinstance(self.type_of(expression), (CharType, VarCharType))
         except FunkeError:
-            # Aggregates have no type before their rows are grouped; what is wrong is said when the query is bound.
+            # Aggregates have no type before their rows are grouped. Errors are reported when the query is bound.
             return False
 
     def _rebuilt(self, expression: syntax.Expression) -> Any:
@@ -143,7 +143,7 @@ class ColumnSets:
         return [self._position(argument)]
 
     def _position(self, argument: syntax.Expression) -> int:
-        """The place of a column that was given by its name, or by its number from 1."""
+        """The index of a column that was given by its name, or by its number from 1."""
         if isinstance(argument, syntax.Literal) and isinstance(argument.value, int):
             if not 1 <= argument.value <= len(self.columns):
                 raise ValidationException(
@@ -177,6 +177,7 @@ def _with_name(expression: syntax.Expression, name: str) -> syntax.Expression:
     return expression if is_named else syntax.Alias(expression, (name,))
 
 
+# `a.cast(INT)` is `a-INT`, `r.get("x")` is `r$x`; other expressions are `_c0`, `_c1` … by their index.
 def _derived_name(expression: syntax.Expression) -> str | None:
     """The name that Flink gives to columns, their fields, and casts of both."""
     if isinstance(expression, syntax.Name):

@@ -23,6 +23,7 @@ from funke.engine.types.logical.column_types import column_schema
 
 __all__ = ["constant_rows", "constant_value", "is_computed_when_run", "is_constant"]
 
+# A column that nobody reads: a batch without columns has no rows, so nothing would be computed.
 _ONE_BATCH = pa.record_batch([pa.nulls(1)], names=[""])
 
 
@@ -67,7 +68,7 @@ def _calculated(calculation: Calculation, rows: list[tuple[Any, ...]]) -> list[t
 
 
 def is_computed_when_run(expression: BoundExpression) -> bool:
-    """Whether it is not a constant: a user's function runs where it is opened, and timestamps and chance come anew."""
+    """Whether an expression has to be evaluated by the job: it has a user's function, random numbers or the time."""
     is_users = any(isinstance(call.call.function, UserScalar) for call in calls_in(expression))
     return is_users or not is_deterministic(expression)
 

@@ -1,4 +1,4 @@
-"""The time that functions like CURRENT_TIMESTAMP ask for: that of a query's start, or that of each batch of rows."""
+"""The time of functions like CURRENT_TIMESTAMP: the start of the query, or the arrival of a batch of rows."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ __all__ = ["BatchTime", "with_clock", "with_start"]
 
 
 class BatchTime:
-    """Stands still while a batch is computed: as in Flink, all calls in a row see the same time."""
+    """A clock that stands still while a batch is computed: as in Flink, all calls in a row see the same time."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._now_ms = clock.now_ms()
 
     def begin(self) -> None:
-        """Another batch comes."""
+        """Start the next batch."""
         self._now_ms = self._clock.now_ms()
 
     def now_ms(self) -> int:
-        """When the batch came."""
+        """The time at which the batch arrived."""
         return self._now_ms
 
 
 def with_clock(expression: BoundExpression, clock: Clock) -> BoundExpression:
-    """The same expression, which asks this clock."""
+    """The same expression with this clock."""
     return _with_sessions(expression, lambda call: replace(call.session, clock=clock))
 
 
 def with_start(relation: Relation, started_ms: int) -> Relation:
-    """The same rows of a query that starts then."""
+    """The same query with its start time."""
 
     def started(call: BoundCall) -> Session:
+        # Each task would read another clock: the rows of one batch query must agree on CURRENT_TIMESTAMP.
         is_of_query = call.function.current_time is CurrentTime.OF_QUERY
         return replace(call.session, started_ms=started_ms) if is_of_query else call.session
 

@@ -1,4 +1,4 @@
-"""Gives expressions their meaning: names are looked up, calls find their functions, every part has a type."""
+"""Binds expressions: looks up names and functions, and gives every part a type."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = ["ExpressionBinder", "OuterColumns", "whole_units"]
 
 _NULL = BoundConstant(NullType(), None)
 
-# Functions that look at other rows than those of a group.
+# Functions of the order of rows, which a group does not have.
 _ONLY_OVER = frozenset(["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"])
 
 
@@ -76,7 +76,7 @@ def _in_base_units(number: BoundConstant, interval: DataType) -> BoundConstant:
 
 
 class OuterColumns:
-    """The columns of the query around another one, and those that the inner one looks at."""
+    """The columns of an outer query, and those of them that the inner query uses."""
 
     def __init__(self, binder: ExpressionBinder) -> None:
         self._binder = binder
@@ -87,8 +87,9 @@ class OuterColumns:
         return self._binder.knows(name)
 
     def column(self, name: syntax.Name) -> BoundOuterColumn:
-        """What a name means, for the inner query."""
+        """The outer column that a name of the inner query means."""
         bound = self._binder.bind_column(name)
+        # The inner query holds an index into `used`: rules may move the columns of the outer query without entering it.
         if bound not in self.used:
             self.used.append(bound)
         return BoundOuterColumn(bound.type, self.used.index(bound), name.parts[-1])
@@ -141,7 +142,7 @@ class ExpressionBinder:
 
     def _bind_cast(self, cast: syntax.Cast) -> BoundExpression:
         operand = self.bind(cast.operand)
-        # A cast that SQL has written stands somewhere, and is rejected.
+        # A cast of an interval has a position if it is from SQL, and is rejected; the Table API allows it.
         if isinstance(operand.type, INTERVAL) and cast.position is None:
             operand = self._interval_number(operand, cast)
         elif isinstance(cast.type, INTERVAL) and cast.position is not None and _is_number(operand):
@@ -149,14 +150,15 @@ class ExpressionBinder:
         return self._call("try_cast" if cast.is_safe else "cast", [operand, symbol_of(cast.type)], cast)
 
     def _interval_number(self, interval: BoundExpression, cast: syntax.Cast) -> BoundExpression:
-        """As Flink has it: whole units of a constant, milliseconds or months of what is computed."""
+        """An interval as a number, as in Flink: a constant in whole units, a computed one in milliseconds or months."""
         if isinstance(interval, BoundConstant) and isinstance(cast.type, (*_WHOLE, DecimalType)) and not cast.is_safe:
             return whole_units(interval)
         return self._call("interval number", [interval], cast) if isinstance(cast.type, _WHOLE) else interval
 
     def _bind_inner_query(self, expression: syntax.InQuery | syntax.Exists | syntax.ScalarQuery) -> BoundExpression:
-        """What a query in an expression means; its rows may be constants."""
+        """The meaning of a query in an expression. Known rows become constants."""
         relation, outer = self._inner_relation(expression.query)
+        # `v IN (SELECT 1 UNION ALL SELECT 2)` becomes `v IN (1, 2)`: a comparison without a join and its state.
         is_known = not outer and is_constant(relation)
         if isinstance(expression, syntax.Exists):
             truth = BooleanType(False)
@@ -177,7 +179,7 @@ class ExpressionBinder:
         return BoundConstant(data_type, rows[0][0] if rows else None)
 
     def _inner_relation(self, query: Query) -> tuple[Relation, tuple[BoundExpression, ...]]:
-        """The meaning of a query, and the columns of this one that it looks at."""
+        """The meaning of a query, and the columns of this one that it uses."""
         if self.bind_query is None:
             raise UnsupportedFeatureError("a query within this expression")
         columns = OuterColumns(self)
@@ -220,8 +222,9 @@ class ExpressionBinder:
         return self._call("not in" if expression.is_negated else "in", [left, *values], expression)
 
     def _bind_quantified(self, call: syntax.Call, query: syntax.ScalarQuery) -> BoundExpression:
-        """`v > SOME (SELECT …)`, `v > ALL (SELECT …)`: one that is true for all is false for none."""
+        """`v > SOME (SELECT …)` and `v > ALL (SELECT …)`."""
         comparison, quantifier = call.name.split()
+        # `v > ALL (q)` is `NOT v <= SOME (q)`, with the same unknown if a NULL decides; `= SOME` is IN.
         is_all = quantifier == "all"
         if is_all:
             comparison = _OPPOSITES[comparison]
@@ -232,7 +235,7 @@ class ExpressionBinder:
             relation, outer = self._inner_relation(query.query)
             _check_single(relation, query)
             data_type = relation.columns[0].type
-            # Rejects values that cannot be compared.
+            # Bound for its error alone: it rejects values that cannot be compared.
             self._call(comparison, [left, BoundConstant(data_type, None)], call)
             truth = BooleanType(left.type._nullable or data_type._nullable)
             test = BoundSubQuery(truth, "some", relation, (left,), outer, comparison)
@@ -246,7 +249,7 @@ class ExpressionBinder:
         return bound
 
     def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> Sequence[BoundExpression]:
-        """What a star means that stands for these columns."""
+        """The meaning of a star that stands for these columns."""
         return columns
 
     def bind_column(self, name: syntax.Name) -> BoundExpression:
@@ -254,6 +257,8 @@ class ExpressionBinder:
         return self.bind(name)
 
     def _bind_name(self, name: syntax.Name) -> BoundExpression:
+        # The innermost query that knows a name wins: in `EXISTS (SELECT 1 FROM r WHERE k = l.k)` k is that of r if r
+        # has one.
         if self.outer is not None and not self._scope.knows(name) and self.outer.knows(name):
             return self.outer.column(name)
         value: BoundExpression
@@ -299,6 +304,7 @@ class ExpressionBinder:
         bound = self._call(".".join(call.path) or call.name, arguments, call)
         if call.name == "+" and len(arguments) == 1:
             return arguments[0]  # a plus before one operand changes nothing
+        # (1, NULL) = (1, 2) is unknown and (1, NULL) = (2, 2) is false: AND over the fields gives just that.
         rows = [each for each in arguments if isinstance(each, BoundFunction) and each.call.function.name == "row"]
         if call.name in ("=", "in", "not in") and len(rows) == len(arguments):
             return self._compare_fields(call, rows)
@@ -342,6 +348,8 @@ class ExpressionBinder:
     def _apply(
         self, function: Function, arguments: list[BoundExpression], origin: syntax.Expression
     ) -> BoundExpression:
+        # A function with `input_types` gets exactly these: an INT is cast to a declared BIGINT, as Flink casts
+        # implicitly.
         if isinstance(function, UserScalar) and function.input_types is not None and not function.takes_row:
             arguments = self.cast_arguments(function.name, function.input_types, arguments, origin)
         if function.name == CURRENT_WATERMARK:
@@ -350,7 +358,7 @@ class ExpressionBinder:
             call = bind(function, [each.as_argument() for each in arguments], self._session)
         except TypeMismatchError as error:
             if str(error).startswith("The cast from"):
-                # It is found later than other mistakes, when positions are lost.
+                # Flink finds this mistake later than others, when positions are lost: the message has none.
                 raise ValidationException(str(error)) from error
             raise rejected(str(error), origin.position) from error
         return BoundFunction(call.result, call, tuple(arguments))
@@ -378,7 +386,7 @@ class ExpressionBinder:
         ]
 
 
-# What is true where a comparison is false.
+# The comparison that is true where another one is false.
 _OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
@@ -404,7 +412,7 @@ def _check_single(relation: Relation, query: syntax.ScalarQuery) -> None:
 
 
 def _check_rowtime(arguments: list[BoundExpression]) -> None:
-    """Rejects what has no watermark, with Flink's words."""
+    """Rejects an argument without a watermark, in Flink's words."""
     if len(arguments) == 1 and time_of(arguments[0]) is not TimeAttribute.ROWTIME:
         raise ValidationException(
             "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but is "

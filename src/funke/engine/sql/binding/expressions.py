@@ -55,9 +55,9 @@ class TimeAttribute(Enum):
 
 SubQueryKind = Literal["in", "exists", "scalar", "some"]
 
-# Division by zero is an error.
+# These raise an error for a divisor of zero.
 _RISKY = ("/", "%")
-# An Arrow array for a batch, or a scalar for what is the same in every row.
+# An Arrow array for a batch, or a scalar for a value that is the same in every row.
 ColumnGetter = Callable[[pa.RecordBatch], Any]
 
 
@@ -68,7 +68,7 @@ class BoundExpression:
     type: DataType
 
     def as_argument(self) -> Argument:
-        """What a function needs to know about it."""
+        """The type of an expression, and its value if it is constant, for the function that it is an argument of."""
         return Argument(self.type)
 
 
@@ -112,11 +112,13 @@ class BoundFunction(BoundExpression):
     arguments: tuple[BoundExpression, ...]
 
     def as_argument(self) -> Argument:
+        # JSON_OBJECT('a' VALUE JSON_ARRAY(1)) is {"a":[1]}, while a plain string '[1]' is quoted.
         is_json = self.call.function.name in ("json", "json_object", "json_array")
         return Argument(self.type, self._negative(), is_json)
 
     def _negative(self) -> Any:
-        """The integer that a minus before another one makes: it is a constant too."""
+        """The value of a negated integer literal, which is a constant for functions."""
+        # The parser has no negative literals: the -1 of `ROUND(v, -1)` is a call of minus.
         operand = self.arguments[0] if self.call.function.name == "-" and len(self.arguments) == 1 else None
         if isinstance(operand, BoundConstant) and isinstance(operand.value, int):
             return -operand.value
@@ -143,12 +145,12 @@ class BoundSubQuery(BoundExpression):
     relation: Any
     operands: tuple[BoundExpression, ...] = ()
     outer: tuple[BoundExpression, ...] = ()
-    # That of `v > SOME (SELECT …)`.
+    # The operator of `v > SOME (SELECT …)`.
     comparison: str = ""
 
 
 def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None = None) -> ColumnGetter:
-    """What computes an expression; made once, where it is used."""
+    """The function that computes an expression for a batch. It is made once, in the subtask that runs it."""
     if isinstance(expression, BoundColumn):
         index = expression.index
         return lambda batch: batch.column(index)
@@ -160,9 +162,11 @@ def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None 
         return lambda batch: word
     assert isinstance(expression, BoundFunction)
     evaluate = column_function(expression.call)
+    # Columns are computed for all rows: `CASE WHEN b <> 0 THEN a / b END` would divide by zero. Selecting rows for each
+    # argument costs a filter and a scatter, so it is done only where an argument may fail.
     kind = PARTIAL.get(expression.call.function.name)
     if kind is not None and any(map(_may_fail, expression.arguments[1:])):
-        # Each is computed for other rows, so that nothing is remembered.
+        # Each argument is computed for other rows, so repeated expressions cannot share a column.
         getters = [column_of(each) for each in expression.arguments]
         arguments = arguments_in_turn(kind, getters, [to_column_type(each.type) for each in expression.arguments])
         return lambda batch: evaluate(arguments(batch), batch.num_rows)
@@ -175,7 +179,7 @@ def column_of(expression: BoundExpression, repeated: RepeatedExpressions | None 
 
 
 class RepeatedExpressions:
-    """Computes what occurs several times among some expressions once for each batch."""
+    """Computes an expression that occurs several times among others once for each batch."""
 
     def __init__(self, expressions: Iterable[BoundExpression | None]) -> None:
         counts = Counter(part for each in expressions if each is not None for part in _repeatable_in(each))
@@ -184,17 +188,18 @@ class RepeatedExpressions:
         self._columns: dict[int, Any] = {}
 
     def begin(self) -> None:
-        """Another batch comes."""
+        """Start the next batch."""
         self._columns.clear()
 
     def keep(self, mask: Any) -> None:
-        """Of the batch under way only some rows are left."""
+        """Keep the rows of a mask in the remembered columns."""
+        # `SELECT f(a) … WHERE f(a) > 1`: what the condition computed is still good for the rows that are left.
         for number, column in self._columns.items():
             if isinstance(column, pa.Array):
                 self._columns[number] = column.filter(mask)
 
     def remembering(self, expression: BoundFunction, compute: ColumnGetter) -> ColumnGetter:
-        """What computes an expression, unless that has been done."""
+        """A function that computes an expression unless this batch already has it."""
         number = self._numbers.get(expression) if _is_hashable(expression) else None
         if number is None:
             return compute
@@ -209,10 +214,11 @@ class RepeatedExpressions:
 
 
 def _may_fail(expression: BoundExpression) -> bool:
-    """Whether computing it for a row that does not need it may raise, or do what a user sees, or just takes long."""
+    """Whether computing an expression for a row that does not need it may raise, take long or have side effects."""
     if not isinstance(expression, BoundFunction):
         return False
     name, types = expression.call.function.name, expression.call.types
+    # Without a kernel Python is called for the values: that is slow, and a user's function may do anything.
     is_risky = (
         name in _RISKY or (name == "cast" and isinstance(types[0], CHARACTER)) or expression.call.kernel() is None
     )
@@ -220,12 +226,12 @@ def _may_fail(expression: BoundExpression) -> bool:
 
 
 def _repeatable_in(expression: BoundExpression) -> Iterator[BoundFunction]:
-    """All calls that give the same for the same arguments, and can be told from others."""
+    """All deterministic calls that can be hashed."""
     return (each for each in calls_in(expression) if is_deterministic(each) and _is_hashable(each))
 
 
 def is_deterministic(expression: BoundExpression) -> bool:
-    """Whether it has the same value whenever the columns that it looks at have."""
+    """Whether an expression has the same value for the same values of its columns."""
     if isinstance(expression, BoundFunction) and not expression.call.is_deterministic:
         return False
     return all(map(is_deterministic, parts_in(expression)))
@@ -258,7 +264,7 @@ def columns_in(expressions: Iterable[BoundExpression]) -> Iterator[int]:
 
 
 def parts_in(expression: BoundExpression) -> tuple[BoundExpression, ...]:
-    """The expressions that one is computed of."""
+    """The direct operands of an expression."""
     if isinstance(expression, BoundFunction):
         return expression.arguments
     return (*expression.operands, *expression.outer) if isinstance(expression, BoundSubQuery) else ()
@@ -275,7 +281,7 @@ def with_columns(expression: BoundExpression, change: Callable[[BoundColumn], Bo
 
 
 def with_parts(expression: BoundExpression, change: Callable[..., BoundExpression], *more: Any) -> BoundExpression:
-    """The same expression with what a function makes of each expression that it is computed of."""
+    """The same expression with each of its direct operands changed by a function."""
     if isinstance(expression, BoundFunction):
         return replace(expression, arguments=tuple(change(each, *more) for each in expression.arguments))
     if isinstance(expression, BoundSubQuery):
@@ -297,9 +303,10 @@ def conjuncts(condition: BoundExpression) -> list[BoundExpression]:
 
 
 def time_of(expression: BoundExpression) -> TimeAttribute | None:
-    """The time that an expression is: a plain column keeps what it is, whatever is computed is none."""
+    """The time attribute of an expression: that of a plain column or of PROCTIME(). Other computed values have none."""
     if isinstance(expression, BoundColumn):
         return expression.time
+    # As in Flink `ts + INTERVAL '1' HOUR` is a plain timestamp: a watermark of ts is none of it.
     is_clock = isinstance(expression, BoundFunction) and expression.call.function.name == "proctime"
     return TimeAttribute.PROCTIME if is_clock else None
 

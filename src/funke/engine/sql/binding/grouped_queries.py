@@ -1,4 +1,4 @@
-"""Gives GROUP BY, HAVING and aggregate functions their meaning.
+"""Binds GROUP BY, HAVING and aggregate functions.
 
 A query with aggregates becomes three relations: a calculation of keys, arguments and conditions, the aggregation, and a
 calculation on its results.
@@ -65,7 +65,7 @@ def plain_aggregate(call: syntax.Call) -> AggregateFunction | None:
 
 
 def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) -> syntax.Call | None:
-    """The first call of an aggregate in an expression, those with OVER left aside."""
+    """The first call of an aggregate in an expression, calls with OVER excepted."""
     if expression is None:
         return None
     calls = (each for each in parts_of(expression) if isinstance(each, syntax.Call) and each.over is None)
@@ -73,7 +73,7 @@ def aggregate_in(expression: syntax.Expression | None, find: AggregateFinder) ->
 
 
 def reject_aggregates_in_joins(source: queries.Relation | None, find: AggregateFinder) -> None:
-    """Rejects aggregates in ON: a join looks at two rows at a time."""
+    """Rejects aggregates in ON, which is evaluated for pairs of rows."""
     if not isinstance(source, queries.Join):
         return
     reject_aggregates_in_joins(source.left, find)
@@ -89,7 +89,7 @@ def reject_aggregates_in_joins(source: queries.Relation | None, find: AggregateF
 
 
 def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
-    """Whether a query is about groups of rows."""
+    """Whether a query groups its rows."""
     if select.group_by is not None or select.having is not None:
         return True
     return any(aggregate_in(each, find) is not None for each in (*select.items, *window_parts(select)))
@@ -97,6 +97,7 @@ def is_grouped(select: queries.Select, find: AggregateFinder) -> bool:
 
 def distinct_rows(relation: Relation) -> Relation:
     """Every row of a relation once."""
+    # As in Flink DISTINCT is a group by all columns: in a stream, state for each different row.
     return Aggregation(relation.columns, relation, tuple(range(len(relation.columns))), ())
 
 
@@ -104,7 +105,7 @@ _Item = TypeVar("_Item")
 
 
 class _Numbered(Generic[_Item]):
-    """Things in the order in which they came, each once; queries may have thousands."""
+    """Distinct items with their indexes. Queries may have thousands, so equal ones are found by hash."""
 
     def __init__(self) -> None:
         self.items: list[_Item] = []
@@ -124,7 +125,7 @@ class _Numbered(Generic[_Item]):
 
 
 class GroupedBinder(ExpressionBinder):
-    """Binds expressions over the results of groups: keys, aggregates, and what is computed of them."""
+    """Binds expressions over the results of groups: keys, aggregates, and functions of both."""
 
     def __init__(
         self,
@@ -176,6 +177,7 @@ class GroupedBinder(ExpressionBinder):
 
     def _of_keys(self, bound: BoundExpression, origin: syntax.Expression) -> BoundExpression:
         """The same expression over the columns of the aggregation."""
+        # The largest part that is a key counts: with GROUP BY a + b, `(a + b) * 2` reads a key, `a * 2` is rejected.
         if bound in self._key_expressions:
             return self._key_column(self._key_expressions.index(bound))
         if isinstance(bound, (BoundConstant, BoundSymbol)):
@@ -193,7 +195,7 @@ class GroupedBinder(ExpressionBinder):
         return rejected(f"Expression '{text}' is not being grouped", position)
 
     def bind_star(self, columns: Sequence[BoundColumn], star: syntax.Star) -> list[BoundExpression]:
-        """What a star stands for; all of its columns must be keys."""
+        """The columns of a star, all of which must be keys."""
         for each in columns:
             if each not in self._key_expressions:
                 table = self._scope.columns[each.index].table
@@ -241,7 +243,9 @@ class GroupedBinder(ExpressionBinder):
             bound = bind_aggregate(
                 function,
                 [each.as_argument() for each in arguments],
+                # Without keys there is one group even if no row comes, and FILTER may leave no row: SUM is NULL then.
                 may_be_empty=condition is not None or any(not keys for keys in self._sets),
+                # MAX(DISTINCT v) is MAX(v), and does not have to remember values.
                 is_distinct=call.is_distinct and not function.ignores_repeats,
                 session=self._session,
             )
@@ -279,6 +283,7 @@ class GroupedBinder(ExpressionBinder):
                 raise rejected(
                     f"Argument to {call.name.upper()} operator must be a grouped expression", argument.position
                 )
+        # The answer differs by set: it is a CASE over the number of the set, which is a column of the aggregation.
         levels = [_level(keys, each) for each in self._sets]
         if call.name == "group_id":
             # GROUP_ID tells equal sets apart; GROUPING and GROUPING_ID which keys a row is grouped by.
@@ -309,6 +314,9 @@ class GroupedBinder(ExpressionBinder):
 
     def _expanded(self, computed: Relation) -> Relation:
         """Every row once for each set of keys: the keys, those that are not in the set NULL, the set, all columns."""
+        # (1, 2) for GROUPING SETS ((a), (b)) is sent as (1, NULL, 0, …) and (NULL, 2, 1, …). The number of the set is a
+        # key, so that a NULL of the data is another group than a NULL that stands for "not grouped by". The columns
+        # follow, since SUM(a) needs a in every set.
         same = [BoundColumn(each.type, index, each.name) for index, each in enumerate(computed.columns)]
         types = [self._key_type(number) for number in range(len(self._keys))]
         projections = []

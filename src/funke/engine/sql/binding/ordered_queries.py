@@ -1,4 +1,4 @@
-"""Gives ORDER BY, LIMIT and OFFSET their meaning."""
+"""Binds ORDER BY, LIMIT and OFFSET."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bind_ordered(query: Ordered, bind: Callable[[queries.Query], Relation]) -> R
 
 
 def limited(relation: Relation, offset: int, limit: int | None) -> Relation:
-    """The first rows of a relation behind some that are left out: by its order, if it has one."""
+    """The rows of a relation from an offset on, up to a limit; by its order, if it has one."""
     if isinstance(relation, Sort | Limit) and relation.limit is None:
         return replace(relation, offset=relation.offset + offset, limit=limit)
     if isinstance(relation, Calculation) and _has_hidden(relation.input):
@@ -51,7 +51,7 @@ def limited(relation: Relation, offset: int, limit: int | None) -> Relation:
 
 
 def without_order(relation: Relation) -> Relation:
-    """The rows of a query within another one: unless some of them are left out, their order says nothing."""
+    """The rows of an inner query, whose order has no meaning unless it decides which rows are left out."""
     if isinstance(relation, Sort) and relation.limit is None and not relation.offset:
         return relation.input
     if isinstance(relation, Calculation) and _has_hidden(relation.input):

@@ -19,14 +19,14 @@ __all__ = ["PARTIAL", "arguments_in_turn"]
 ColumnGetter = Callable[[pa.RecordBatch], Any]
 # The same for some rows of it, which are marked.
 Argument = Callable[[pa.RecordBatch, Any], Any]
-# Functions that look at an argument only if those before it have not decided, and how those decide.
+# Functions that evaluate an argument only if those before it have not decided, and the way in which these decide.
 PARTIAL: dict[str, str] = {"case": "case", "if": "case", "coalesce": "coalesce", "and": "and", "or": "or"}
 
 
 def arguments_in_turn(
     kind: str, getters: Sequence[ColumnGetter], types: Sequence[pa.DataType]
 ) -> Callable[[pa.RecordBatch], list[Any]]:
-    """What computes the arguments one after the other; rows that do not need one have NULL (of its type) there."""
+    """A function that computes arguments one after the other; rows that do not need one have a NULL of its type."""
     arguments = [partial(_for_rows, get, each) for get, each in zip(getters, types)]
     if kind == "case":
         return lambda batch: _case(batch, arguments)
@@ -67,6 +67,7 @@ def _for_rows(get: ColumnGetter, data_type: Any, batch: pa.RecordBatch, rows: An
     column = get(batch.filter(pa.array(rows)))
     if isinstance(column, pa.Scalar):
         return column
+    # The n-th row of the mask gets the n-th computed value, all others NULL.
     return column.take(pa.array(np.cumsum(rows) - 1, mask=~rows))
 
 

@@ -1,4 +1,4 @@
-"""Gives queries their meaning: tables are found, columns named, conditions and expressions bound."""
+"""Binds queries: finds tables, names columns, binds conditions and expressions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from funke.engine.types.logical import RowType, common_type
 
 __all__ = ["QueryBinder"]
 
-# The parts of a SELECT that have a meaning here; whatever else is set is rejected by its name.
+# Parts of a SELECT that the parser knows and the binder rejects.
 _REJECTED = {"qualify": "QUALIFY"}
 
 
@@ -185,6 +185,8 @@ class QueryBinder(SourceBinder):
         def find(path: tuple[str, ...], *options: Any) -> Relation | None:
             return tables[path[0]] if len(path) == 1 and path[0] in tables else self.find_table(path, *options)
 
+        # `find` sees `tables` as it grows: a table of WITH may read those before it, not itself, and hides one of the
+        # catalog.
         inner = replace(self, find_table=find)
         for name, column_names, each in query.tables:
             relation = inner.bind_query(each)

@@ -1,4 +1,4 @@
-"""What a query means: a tree of relations, each of which has columns with names and types."""
+"""The meaning of a query as a tree of relations, each with named and typed columns."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Relation:
 
 @dataclass(frozen=True)
 class Scan(Relation):
-    """The rows of a table of the catalog, or of one that was given as an object."""
+    """The rows of a table of the catalog, or of a table that the program passed as an object."""
 
     table: Any
     path: tuple[str, ...] = ()
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = frozenset({RowKind.INSERT})
-    # The columns that the table says are different in all rows.
+    # Unique as the table declares them; as NOT ENFORCED says, nobody checks it.
     primary_key: tuple[str, ...] = ()
 
 
@@ -68,7 +68,7 @@ class Constants(Relation):
 
 @dataclass(frozen=True)
 class Calculation(Relation):
-    """Columns computed of those of the input, for the rows for which a condition is true."""
+    """Expressions over the rows of the input for which a condition is true: SELECT and WHERE."""
 
     input: Relation
     expressions: tuple[BoundExpression, ...]
@@ -76,7 +76,7 @@ class Calculation(Relation):
 
     @property
     def has_query(self) -> bool:
-        """Whether there is a query in one of its expressions, which is still to become a join."""
+        """Whether one of its expressions has a query that has not become a join yet."""
         conditions = () if self.condition is None else (self.condition,)
         return any(map(has_query, (*self.expressions, *conditions)))
 
@@ -99,7 +99,7 @@ class SortKey:
 
 @dataclass(frozen=True)
 class Sort(Relation):
-    """The rows of the input in an order, which it has once all of them have come; some of them if it is limited."""
+    """The sorted rows of the input, or some of them. In a stream without a limit they can only be sorted by time."""
 
     input: Relation
     keys: tuple[SortKey, ...]
@@ -109,7 +109,7 @@ class Sort(Relation):
 
 @dataclass(frozen=True)
 class Limit(Relation):
-    """The first rows of the input, behind some that are left out."""
+    """The rows of the input from an offset on, up to a limit."""
 
     input: Relation
     offset: int = 0
@@ -162,7 +162,7 @@ def inputs_of(relation: Relation) -> tuple[Relation, ...]:
 
 
 def with_inputs(relation: R, change: Callable[[Any], Any]) -> R:
-    """The same relation, reading what a function makes of each of its inputs."""
+    """The same relation with each of its inputs changed by a function."""
     changes: dict[str, Any] = {}
     for name, value in vars(relation).items():
         if isinstance(value, tuple):
@@ -179,7 +179,7 @@ def with_inputs(relation: R, change: Callable[[Any], Any]) -> R:
 
 
 def with_expressions(relation: R, change: Callable[[BoundExpression], BoundExpression]) -> R:
-    """The same relation, and all that it reads, with what a function makes of each expression."""
+    """The same relation and inputs with each expression changed by a function."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, BoundExpression):

@@ -19,7 +19,7 @@ from funke.engine.types.logical.data_type import DataType
 
 __all__ = ["MissingName", "Scope", "ScopeColumn", "names_of", "not_a_row", "rejected", "unknown_function"]
 
-# There are hundreds of functions, so that some other one is always somehow like a name.
+# There are hundreds of functions: with a lower bound nearly every name would be close to one of them.
 _CLOSE_FUNCTION = 0.8
 
 
@@ -33,13 +33,13 @@ class ScopeColumn:
     time: TimeAttribute | None = None
     # Another column stands for it in `SELECT *` (JOIN … USING, NATURAL JOIN).
     is_hidden: bool = False
-    # What it stands for others by.
+    # Set for a column that stands for those of both sides: the word that joins them.
     shared_by: Literal["", "using", "natural"] = ""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The columns of what stands behind FROM, in their order."""
+    """The columns of FROM, in their order."""
 
     columns: tuple[ScopeColumn, ...] = ()
 
@@ -75,7 +75,7 @@ class Scope:
 
     @cached_property
     def _indexes(self) -> dict[str, list[int]]:
-        """Where the columns of each name stand; tables may have thousands.
+        """The indexes of the columns of each name; tables may have thousands.
 
         As in Flink the columns that a natural join shares are ambiguous by their name alone.
         """
@@ -165,7 +165,7 @@ def unknown_function(
 
 
 def names_of(source: Relation, own: Sequence[str]) -> tuple[str, ...]:
-    """The names of the columns of what stands behind FROM: its own ones, or those that it is given."""
+    """The names of the columns of a table of FROM: its own ones, or its aliases."""
     aliases = source.column_aliases
     if not aliases or len(aliases) == len(own):
         return aliases or tuple(own)

@@ -1,4 +1,4 @@
-"""Gives UNION, INTERSECT and EXCEPT their meaning."""
+"""Binds UNION, INTERSECT and EXCEPT."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SetComparison(Relation):
 
     inputs: tuple[Relation, Relation]
     is_in_both: bool
-    # Rows count as often as they are there.
+    # With ALL (1), (1) and (1), (1), (1) have (1), (1) in common; without it (1).
     is_all: bool
 
 

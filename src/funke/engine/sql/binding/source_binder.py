@@ -1,4 +1,4 @@
-"""Gives what stands behind FROM its meaning: tables, joins of all kinds, queries and table functions."""
+"""Binds FROM: tables, joins of all kinds, queries and table functions."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ __all__ = ["ONE_ROW", "SourceBinder", "SourceHints", "source_hints"]
 # Finds a table or view by its path, with the options of a hint if there are any; None if there is none.
 FindTable = Callable[..., Relation | None]
 
-# What SELECT 1 reads: one row, whose only column is not visible, since a batch without columns has no rows.
+# The input of SELECT 1: one row. Its only column is not visible; a batch without columns would have no rows.
 ONE_ROW = Constants((Column("", BooleanType(False)),), ((True,),))
 
 
 @dataclass(frozen=True)
 class SourceHints:
-    """What hints of a query say about the tables behind its FROM."""
+    """The hints of a query for the tables of its FROM."""
 
     lookups: Mapping[str, LookupHint] = field(default_factory=dict)
     ttls: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class SourceBinder:
     find_table_function: TableFunctionFinder = plain_table_function
     # The missing part of a path: a catalog, a database, or the table itself.
     find_missing: Callable[[tuple[str, ...]], MissingName] = lambda path: MissingName(path[-1])
-    # Whether rows come without an end, so that what needs all of them has another meaning, or none.
+    # Whether rows have no end. Then ORDER BY and OVER mean something else, or are rejected.
     is_streaming: bool = True
     # Those of the query whose tables are bound.
     hints: SourceHints = SourceHints()
@@ -82,11 +82,11 @@ class SourceBinder:
     outer: OuterColumns | None = None
 
     def bind_query(self, query: queries.Query) -> Relation:
-        """The meaning of a query, whose sub-queries are part of its expressions."""
+        """The meaning of a query, with sub-queries still in its expressions."""
         raise NotImplementedError
 
     def bind_rows(self, select: queries.Select) -> tuple[Relation, Scope]:
-        """What a query reads, and the names of its columns."""
+        """The relation that a query reads, and the names of its columns."""
         table, scope = self._bind_source(select.source)
         return self._with_times(table, scope, select.where) if self.is_streaming and has_join(table) else (table, scope)
 
@@ -95,7 +95,7 @@ class SourceBinder:
         binder = self.expression_binder(scope)
         conditions: list[BoundExpression] = []
         for each in comparisons_in(where):
-            # What is wrong with it is said where all of WHERE is bound.
+            # Errors are reported when all of WHERE is bound.
             with suppress(FunkeError):
                 conditions += conditions_of(binder.bind(each))
         table = with_join_times(joined, conditions)
@@ -104,6 +104,7 @@ class SourceBinder:
     def _bind_source(self, source: queries.Relation | None) -> tuple[Relation, Scope]:
         if source is None:
             return ONE_ROW, Scope()
+        # LATERAL TABLE(f(a)) and UNNEST use columns of the tables before them, so the left side is bound first.
         if is_correlated(source):
             left = self._bind_source(source.left if isinstance(source, queries.Join) else None)
             return bind_correlation(source, left, self.expression_binder, self.find_table_function)
@@ -140,15 +141,15 @@ class SourceBinder:
         return Scope(tuple(ScopeColumn(each, column.type, table, column.time) for each, column in pairs))
 
     def expression_binder(self, scope: Scope) -> ExpressionBinder:
-        """What binds expressions where no query may be."""
+        """The binder of expressions that may not have queries in them."""
         return ExpressionBinder(scope, self.session, self.find_function, outer=self.outer)
 
     def binder_of(self, scope: Scope) -> ExpressionBinder:
-        """What binds expressions that may have queries in them."""
+        """The binder of expressions that may have queries in them."""
         return ExpressionBinder(scope, self.session, self.find_function, self._bind_inner, self.outer)
 
     def _bind_function(self, source: queries.Relation) -> Relation:
-        """What makes rows of those of another relation."""
+        """The meaning of a function that turns the rows of a relation into others."""
         if isinstance(source, queries.WindowFunction):
             return bind_window_table(source, self._bind_source, self.session, self.is_streaming)
         if isinstance(source, queries.ChangelogFunction):
@@ -181,7 +182,7 @@ class SourceBinder:
 
 
 def _named_constants(source: queries.Relation, relation: Relation) -> Relation:
-    """VALUES with the names that they are given; whatever else has names of its own keeps them."""
+    """VALUES with its column aliases as names; other relations keep their own names."""
     if not isinstance(relation, Constants) or not source.column_aliases:
         return relation
     names = names_of(source, [column.name for column in relation.columns])

@@ -19,7 +19,7 @@ TtlHints = Mapping[str, str]
 
 
 def bind_ttl_hints(hints: Hints, source: queries.Relation | None, is_grouped: bool) -> TtlHints:
-    """The times of a query's hints by table; as in Flink a query without joins and groups does not look at them."""
+    """The times of a query's hints by table; as in Flink a query without joins and groups ignores them."""
     times: dict[str, str] = {}
     for name, options in hints:
         if name == "STATE_TTL":
@@ -67,7 +67,7 @@ def _ttl_of(source: queries.Relation | None, hints: TtlHints) -> str:
 
 
 def leaves_of(source: queries.Relation | None) -> Iterator[queries.Relation]:
-    """What stands behind FROM, without the joins."""
+    """The tables, queries and functions of FROM, without the joins."""
     if isinstance(source, queries.Join):
         yield from leaves_of(source.left)
         yield from leaves_of(source.right)

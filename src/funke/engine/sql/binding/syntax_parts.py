@@ -1,4 +1,4 @@
-"""Looks into expressions as they were written."""
+"""Traversals of expressions of the parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMPARISONS = ("=", "<", "<=", ">", ">=", "between")
 
 
 def parts_of(expression: syntax.Expression) -> Iterator[syntax.Expression]:
-    """An expression and everything in it, sub-queries left aside."""
+    """An expression and everything in it, sub-queries excepted."""
     yield expression
     for each in children_of(expression):
         yield from parts_of(each)

@@ -1,4 +1,4 @@
-"""Gives table aggregate functions their meaning: `group_by(…).flat_aggregate(…)` of the Table API."""
+"""Binds table aggregate functions: `group_by(…).flat_aggregate(…)` of the Table API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["TableAggregation", "bind_table_aggregation", "table_aggregate_in"]
 
 @dataclass(frozen=True)
 class TableAggregation(Relation):
-    """Any number of rows for each key that the input has: the columns of the key, then those of the function."""
+    """Any number of rows for each key of the input: the columns of the key, then those of the function."""
 
     input: Relation
     keys: tuple[int, ...]

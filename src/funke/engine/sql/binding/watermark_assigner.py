@@ -1,4 +1,4 @@
-"""The relation whose rows have event time, and whose watermarks a table's WATERMARK FOR computes."""
+"""WATERMARK FOR of a table as a relation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["WatermarkAssigner"]
 
 @dataclass(frozen=True)
 class WatermarkAssigner(Relation):
-    """The rows of the input; the event time is the column at `rowtime`, watermarks are what `expression` gives."""
+    """The rows of the input, with the event time of the column `rowtime` and watermarks by `expression`."""
 
     input: Relation
     rowtime: int
     expression: BoundExpression
     # None: never.
     idle_timeout_ms: int | None = None
-    # Behind every so many rows a watermark may be sent; None: as time goes on.
+    # The number of rows between two watermarks (on-event); None: watermarks are sent periodically.
     rows_per_watermark: int | None = None

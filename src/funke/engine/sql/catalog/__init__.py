@@ -1,4 +1,4 @@
-"""What tables, views and functions there are, and which one a name means."""
+"""Catalogs of tables, views, functions and models, and the resolution of names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What any catalog must be able to do: the one in memory, Spark's, and those that users write."""
+"""The interface of catalogs: the one in memory, Spark's, a database's, and those that users write."""
 
 from __future__ import annotations
 

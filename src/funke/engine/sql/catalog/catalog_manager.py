@@ -1,4 +1,4 @@
-"""All catalogs of an environment: which one is current, what a name means, and what is there for a while only."""
+"""All catalogs of an environment, the current one, the resolution of names, and temporary objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["CatalogManager", "failures_of_command"]
 
 
 class CatalogManager:
-    """Finds tables and views. Temporary ones stand before permanent ones of the same name.
+    """Finds tables and views. A temporary one hides a permanent one of the same name.
 
     >>> manager = CatalogManager("default_catalog", "default_database")
     >>> str(manager.qualify(("t",)))
@@ -65,6 +65,7 @@ class CatalogManager:
         if name not in self._catalogs:
             raise CatalogException(f"A catalog with name [{name}] does not exist.")
         self.current_catalog = name
+        # As in Flink: a database of the catalog before may not exist in this one.
         self.current_database = self._catalogs[name].default_database
 
     def use_database(self, name: str) -> None:
@@ -97,6 +98,7 @@ class CatalogManager:
 
     def find(self, identifier: Identifier) -> TableObject | None:
         """Return the table or view of a name, or None."""
+        # As in Flink a temporary table hides the permanent one: a query runs unchanged over rows for a test.
         if identifier in self._temporary:
             return self._temporary[identifier]
         catalog = self._catalogs.get(identifier.catalog)
@@ -198,6 +200,7 @@ class CatalogManager:
 
     def list_views(self, catalog: str | None = None, database: str | None = None) -> list[str]:
         permanent = self._permanent(catalog, database, lambda owner, name: owner.list_views(name))
+        # A temporary table hides a permanent view of the same name.
         hidden = set(self._temporary_names(catalog, database))
         return sorted({*(set(permanent) - hidden), *self._temporary_names(catalog, database, is_view=True)})
 
@@ -235,6 +238,7 @@ def failures_of_command(command: str, identifier: Identifier) -> Iterator[None]:
     """Say which command failed, as Flink does, and why."""
     try:
         yield
+    # Flink's messages about the statement itself come as they are; only errors of a catalog get the command in front.
     except ValidationException:
         raise
     except JavaException as error:

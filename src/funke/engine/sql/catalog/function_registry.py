@@ -1,4 +1,4 @@
-"""The functions of an environment's users: of the whole system, of a database, and of a catalog."""
+"""Functions of users: temporary ones of the system or of a database, and those of catalogs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FunctionRegistry"]
 
 
 class FunctionRegistry:
-    """Finds functions of users, in any spelling of their names.
+    """Finds functions of users by their names in any case.
 
     A name alone means: a temporary system function, then a built-in one (which the caller asks about in between),
     then a temporary function of the current database, then one of its catalog. A path never means a system function.
@@ -100,13 +100,14 @@ class FunctionRegistry:
         return sorted({*self.list_temporary(), *permanent})
 
     def list_temporary(self) -> list[str]:
-        """Return those of them that live as long as the session; no catalog is asked for these."""
+        """Return the temporary ones of them, without asking a catalog."""
         namespace = (self._catalogs.current_catalog, self._catalogs.current_database)
         temporary = (each.name for each in self._temporary if (each.catalog, each.database) == namespace)
         return sorted({*self._system, *temporary})
 
     def _qualify(self, path: Sequence[str]) -> Identifier:
         identifier = self._catalogs.qualify(path)
+        # In Flink names of functions have no case, and those of tables do: `MyFn(x)` is `myfn(x)`, T is not t.
         return Identifier(identifier.catalog, identifier.database, identifier.name.lower())
 
     def _reject_hidden(self, action: str, identifier: Identifier) -> None:

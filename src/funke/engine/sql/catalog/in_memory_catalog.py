@@ -1,4 +1,4 @@
-"""The catalog that forgets everything when the program ends: Flink's `default_catalog`."""
+"""A catalog in memory, which ends with the program: Flink's `default_catalog`."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ class _Database:
 class InMemoryCatalog(Catalog):
     """Databases in a dict.
 
-    >>> catalog = InMemoryCatalog("default_catalog", "default_database")
+    >>> from funke.table.catalog import InMemoryCatalog
+    >>> catalog = InMemoryCatalog("shop", "sales")  # for TableEnvironment.register_catalog(), in a Catalog
     >>> catalog.list_databases()
-    ['default_database']
+    ['sales']
     """
 
     def __init__(self, name: str, default_database: str = "default") -> None:
@@ -266,7 +267,7 @@ class InMemoryCatalog(Catalog):
             raise PartitionAlreadyExistsException(
                 f"Partition {_spec_text(spec)} of table {database}.{name} in catalog {self.name} already exists."
             )
-        # As in Flink's catalog in memory, one that is there is replaced.
+        # As in Flink's catalog in memory, an existing partition is replaced.
         self._databases[database].partitions.setdefault(name, {})[_spec_key(spec)] = partition
 
     def drop_partition(self, database: str, name: str, spec: PartitionSpec, ignore_if_not_exists: bool) -> None:

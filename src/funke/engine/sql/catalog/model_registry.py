@@ -1,4 +1,4 @@
-"""The models of an environment: those of its catalogs, and those that live as long as the session."""
+"""The models of an environment: those of its catalogs, and temporary ones."""
 
 from __future__ import annotations
 

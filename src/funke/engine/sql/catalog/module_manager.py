@@ -20,7 +20,8 @@ class ModuleManager:
     """
 
     def __init__(self) -> None:
-        # The functions of each module; those of the core are found by who knows them.
+        # The functions of each module. The core has none here: its functions are built in, and the caller asks for them
+        # before it asks this object.
         self._loaded: dict[str, Mapping[str, UserFunction] | None] = {CORE: None}
         self._used = [CORE]
 

@@ -1,4 +1,4 @@
-"""What a catalog holds, as data."""
+"""The objects of catalogs, as data."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CatalogTable:
 
 @dataclass(frozen=True)
 class CatalogView:
-    """A query with a name; `table` is that of a view on a Table object, which has no text."""
+    """A named query. `table` is set for a view on a Table object, which has no text."""
 
     schema: SchemaDefinition
     text: str = ""
@@ -98,7 +98,7 @@ class CatalogFunction:
 
 @dataclass(frozen=True)
 class CatalogModel:
-    """A model for machine learning: what goes in, what comes out."""
+    """A model for machine learning: its input and its output."""
 
     input_schema: SchemaDefinition
     output_schema: SchemaDefinition

@@ -23,13 +23,13 @@ def lines_text(lines: Iterable[str]) -> str:
 
 
 def column_text(name: str, type_text: str, extras: str = "", comment: str | None = None) -> str:
-    """Return a column with what stands behind its type."""
+    """Return a column with its type and the part behind it."""
     text = f"{quoted(name)} {type_text}" + (f" {extras}" if extras else "")
     return text if not comment else f"{text} COMMENT '{comment}'"
 
 
 def metadata_text(key: str | None, is_virtual: bool) -> str:
-    """Return what stands behind the type of a metadata column."""
+    """Return the part of a metadata column behind its type."""
     return "METADATA" + ("" if key is None else f" FROM '{key}'") + (" VIRTUAL" if is_virtual else "")
 
 

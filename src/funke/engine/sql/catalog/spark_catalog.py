@@ -1,6 +1,6 @@
 """The catalog of Spark's session: its databases and tables, which the connector `spark` reads and writes.
 
-Where Spark has Hive, these are Hive's. Nothing is kept here: every question is one to Spark.
+If Spark has Hive, these are Hive's. Nothing is stored here: every method asks Spark.
 """
 
 from __future__ import annotations
@@ -140,6 +140,7 @@ class SparkCatalog(Catalog):
 
     def drop_table(self, database: str, name: str, ignore_if_not_exists: bool) -> None:
         if self.table_exists(database, name):
+            # Spark's DROP TABLE rejects views.
             kind = "VIEW" if name in self.list_views(database) else "TABLE"
             self._spark.sql(f"DROP {kind} {self._path(database, name)}")
         elif not ignore_if_not_exists:
@@ -158,6 +159,7 @@ def _data_type(table: str, field: Any) -> DataType:
     from pyspark.sql.pandas.types import to_arrow_type
 
     try:
+        # By way of Arrow, as the rows go: Spark's TIMESTAMP is an instant, and comes with a zone.
         return from_column_type(to_arrow_type(field.dataType, timezone="UTC"), field.nullable)
     except Exception as error:
         kind = field.dataType.simpleString()
@@ -167,6 +169,7 @@ def _data_type(table: str, field: Any) -> DataType:
 def _spark_type(data_type: Any) -> str:
     from pyspark.sql.pandas.types import from_arrow_type
 
+    # Spark's TIMESTAMP is an instant; a TIMESTAMP of Flink, which has no zone, is its TIMESTAMP_NTZ.
     type_text: str = from_arrow_type(to_column_type(data_type), prefer_timestamp_ntz=True).simpleString()
     return type_text if data_type._nullable else f"{type_text} NOT NULL"
 

@@ -1,1 +1,1 @@
-"""Tables outside of jobs: what reads and writes them, found by the option `connector`."""
+"""Connectors of tables, which are found by the option `connector`."""

@@ -31,6 +31,7 @@ class BlackholeTableSink(TableSink):
     summary = "blackhole"
 
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
+        # As in Flink: a query in front of it does not compute the rows before updates, which nobody would read.
         return requested - {RowKind.UPDATE_BEFORE}
 
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:

@@ -1,4 +1,4 @@
-"""What tables share whose rows are those of a database's tables, with everything that changes in them."""
+"""The common part of CDC connectors: tables with the rows of a database's tables and all their changes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def rejected(key: str, why: str, kind: str = "Boolean", default: str = "false") 
 
 
 class ChangeTableFactory(TableFactory):
-    """Makes sources of tables that a database changes; subclasses add what is their database's own."""
+    """Makes sources of change tables; there is a subclass for each database."""
 
     reads = True
     source_type: type[ChangeSource[Any]]
@@ -116,15 +116,15 @@ class ChangeTableFactory(TableFactory):
         return ChangeTableSource(settings, self.identifier, self.source_type, values[APPEND_ONLY])
 
     def validate(self, context: TableContext) -> None:
-        """Rejects values that make no sense for its database."""
+        """Rejects values that are wrong for this database."""
 
     @abstractmethod
     def create_settings(self, values: OptionValues, fields: tuple[RowField, ...]) -> CaptureSettings:
-        """What the options say that every such table does not have."""
+        """The settings from the options of this database."""
 
 
 def connection_of(values: OptionValues, user: TableOption) -> dict[str, Any]:
-    """What drivers call by the same names."""
+    """The parameters of a connection that have the same names in all drivers."""
     return {
         "host": values[HOST],
         "user": values[user],
@@ -137,7 +137,7 @@ def connection_of(values: OptionValues, user: TableOption) -> dict[str, Any]:
 def _validate_shared(
     values: OptionValues, patterns: Iterable[TableOption], defaults_only: Iterable[TableOption]
 ) -> None:
-    """Rejects values that make no sense, whichever the database is, and those of options that may not be set."""
+    """Rejects values that are wrong for any database, and options that may not be set."""
     for option in defaults_only:
         if values[option]:
             raise UnsupportedFeatureError(f"'{option.key}' = '{values.strings[option.key]}'", option.description)
@@ -153,7 +153,9 @@ def _validate_shared(
 
 
 def _has_checkpoints(configuration: Mapping[str, Any]) -> bool:
-    """Whether several subtasks may read a table's rows: changes wait for a checkpoint behind them."""
+    """Whether several subtasks may read the rows of a table."""
+    # A change must not overtake the row that another subtask still reads: the log begins behind a checkpoint that has
+    # all parts. Without checkpoints a single subtask reads all in order.
     return configuration.get("execution.checkpointing.interval") not in (None, "", "0", "0 ms", "0s")
 
 

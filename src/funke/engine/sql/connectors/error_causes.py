@@ -1,4 +1,4 @@
-"""Errors with what caused them, in the words in which Flink tells both."""
+"""Errors with their causes, in the form of Flink's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of tables as Java's toString() writes them: what the connector print shows."""
+"""Values of tables as Java's toString() writes them, for the connector print."""
 
 from __future__ import annotations
 
@@ -73,6 +73,7 @@ def _fraction(microsecond: int) -> str:
 
 
 def _bytes_text(value: bytes) -> str:
+    # Java's bytes have a sign: 0xff is -1.
     return f"[{', '.join(str(each - 256 if each > 127 else each) for each in value)}]"
 
 
@@ -110,6 +111,7 @@ def _map_writer(data_type: Any) -> Text:
 
 
 def _row_writer(data_type: Any) -> Text:
+    # A nested row has a kind, too, which Row.toString() writes. It is never other than +I.
     writers = [external_text(each.data_type) for each in data_type]
     return lambda row: f"+I[{', '.join(write(value) for write, value in zip(writers, row))}]"
 

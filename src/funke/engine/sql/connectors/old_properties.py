@@ -10,7 +10,7 @@ from funke.engine.flink_exceptions import ValidationException
 __all__ = ["has_old_properties", "modern_options"]
 
 _TYPE = "connector.type"
-# They have no effect here: versions, and what is derived from the columns of the table.
+# They have no effect here: versions, and schemas, which are derived from the columns of the table.
 _WITHOUT_EFFECT = re.compile(
     r"connector\.(version|property-version|sink-partitioner-class|write-mode|num-files)"
     r"|format\.(property-version|derive-schema|schema|json-schema|avro-schema|record-class|fields\..*)"
@@ -88,7 +88,7 @@ def modern_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _modern_key(connector: str, file_format: str, key: str) -> str | None:
-    """The option of today; None if it has no effect, or was looked at already."""
+    """The option of today; None if it has no effect, or is handled elsewhere."""
     if key in (_TYPE, "format.type", "format.comment-prefix") or _WITHOUT_EFFECT.fullmatch(key):
         return None
     if _NUMBERED_PROPERTY.fullmatch(key) or _NUMBERED_OFFSET.fullmatch(key):

@@ -1,8 +1,7 @@
-"""Lets sources read only what a query needs: not columns without a reader, nor files
-that a condition rules out, nor rows behind a limit.
+"""Lets sources read only what a query needs: its columns, the files that its conditions allow, rows up to its limit.
 
-A pass over the tree of relations between binding and building streams. Where a relation of a kind it does not know
-stands in between, that one gets everything, and the pass goes on below it.
+A pass over the tree of relations, between binding and building streams. A relation of an unknown kind gets all columns
+and rows, and the pass goes on below it.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def _pushed_below(relation: Calculation) -> Calculation:
 
 
 def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Relation:
-    """A relation of which only rows are wanted that fulfil conditions; its source may leave out others."""
+    """A relation whose source may leave out rows for which a condition is not true."""
     if isinstance(relation, Calculation):
         indexes = {index: each for index, each in enumerate(relation.expressions) if isinstance(each, BoundColumn)}
         plain = [
@@ -77,7 +76,7 @@ def _filtered(relation: Relation, conditions: Sequence[BoundExpression]) -> Rela
 
 
 def _limited(relation: Relation, rows: int) -> Relation:
-    """A relation of which the first rows are enough: its source need not read more."""
+    """A relation whose source need not read more than the first rows."""
     # Behind a filter the first rows of the source may be none of the result's.
     if isinstance(relation, Calculation) and relation.condition is None:
         return replace(relation, input=_limited(relation.input, rows))
@@ -90,7 +89,7 @@ def _limited(relation: Relation, rows: int) -> Relation:
 
 
 def _narrowed(relation: Relation, needed: set[int]) -> tuple[Relation, dict[int, int]]:
-    """A relation with at least the wanted columns, and where those of the old one stand now."""
+    """A relation with at least the needed columns, and the new indexes of the old columns."""
     # A batch without columns has no rows.
     kept = sorted(needed) or [0]
     numbers = {old: new for new, old in enumerate(kept)}

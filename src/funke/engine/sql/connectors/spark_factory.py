@@ -1,4 +1,4 @@
-"""The connector spark: whatever Spark reads and writes by a format and options, or as a table of its catalog."""
+"""The connector spark: formats that Spark reads and writes, and tables of its catalog."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class SparkLoad:
 
 
 def _other_timestamp(data_type: DataType, spark_type: str) -> str | None:
-    """Timestamps with a zone where the table has none, or without, change by the clock of Spark's session."""
+    """The cast between timestamps with and without a zone, which uses the zone of Spark's session."""
     if isinstance(data_type, TimestampType) and spark_type == "timestamp":
         return "timestamp_ntz"
     return "timestamp" if isinstance(data_type, LocalZonedTimestampType) and spark_type == "timestamp_ntz" else None
@@ -136,7 +136,7 @@ class SparkTableSource(TableSource):
 
     def with_columns(self, indexes: Sequence[int]) -> SparkTableSource:
         read = tuple(self.read[index] for index in indexes)
-        # Spark's own planner leaves out what is not selected.
+        # Spark's own planner prunes the columns that are not selected.
         return replace(self, read=read, load=replace(self.load, columns=read))
 
     def create_source(self) -> Source:
@@ -175,6 +175,7 @@ class _TypedReader(ArrowReader):
         schema = schema_of(self._columns)
         for batch in split.payload:
             if len(batch):
+                # Spark's timestamps have microseconds; those of a TIMESTAMP(3) are cut.
                 yield ColumnBatch(batch.rename_columns(schema.names).cast(schema, safe=False))
 
     def read(self, split: Split) -> Generator[Batch, None, None]:

@@ -34,7 +34,7 @@ _BUILT_IN = (
     f"print={_PACKAGE}.print_factory:PrintFactory",
     f"spark={_PACKAGE}.spark_factory:SparkFactory",
 )
-# What programs write that name connectors which are not there.
+# Hints for connectors of Flink that do not exist here.
 _ALTERNATIVES = {
     "mongodb": "There is no connector 'mongodb' here; read and write it by 'spark' with Spark's MongoDB connector.",
     "doris": "There is no connector 'doris' here; Doris speaks MySQL's protocol: use 'jdbc' with jdbc:mysql://….",
@@ -48,7 +48,7 @@ COMMON_OPTIONS = (CONNECTOR, _PROPERTY_VERSION, *WATERMARK_OPTIONS)
 
 
 def create_table_source(context: TableContext) -> TableSource:
-    """Return what reads a table of the catalog."""
+    """Return the source of a table of the catalog."""
     with _with_context("Unable to create a source for reading table", context):
         factory = find_factory(context.options)
         if not factory.reads:
@@ -60,7 +60,7 @@ def create_table_source(context: TableContext) -> TableSource:
 
 
 def create_table_sink(context: TableContext) -> TableSink:
-    """Return what writes a table of the catalog."""
+    """Return the sink of a table of the catalog."""
     with _with_context("Unable to create a sink for writing table", context):
         factory = find_factory(context.options)
         if not factory.writes:
@@ -99,6 +99,7 @@ def table_factories() -> Mapping[str, TableFactory]:
         factory = point.load()()
         if not isinstance(factory, TableFactory):
             raise ValidationException(f"the entry point {point.name} = {point.value} is not a TableFactory")
+        # Later ones win: a package may replace a connector by one of the same name.
         factories[factory.identifier] = factory
     return factories
 
@@ -140,7 +141,7 @@ def _unknown_keys(
 
 
 def _all_options(factory: TableFactory, context: TableContext) -> tuple[TableOption, ...]:
-    """The options of a table, as far as they are known when something is wrong with them."""
+    """All options of a table that are known even if its options are wrong."""
     own = (*COMMON_OPTIONS, *factory.required_options, *factory.optional_options)
     try:
         required, optional = factory.options_for(context)
@@ -151,7 +152,7 @@ def _all_options(factory: TableFactory, context: TableContext) -> tuple[TableOpt
 
 @contextmanager
 def _with_context(what: str, context: TableContext) -> Iterator[None]:
-    """Puts in front of an error which table it is about, and behind it which options may be mistyped.
+    """Adds to an error the table in front, and behind it the options that may be mistyped.
 
     Mistyped ones are shown without their values, which may be secrets."""
     factory = table_factories().get(context.options.get(CONNECTOR.key, ""))

@@ -1,4 +1,4 @@
-"""What a connector tells of itself: its name, its options, and how it makes sources and sinks of tables."""
+"""The interface of connectors: name, options, and the sources and sinks of tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TableContext:
     primary_key: tuple[str, ...] = ()
     is_batch: bool = False
     zone: datetime.tzinfo = field(default_factory=lambda: ZoneInfo("UTC"))
-    # What the session has set: keys of the configuration.
+    # The configuration of the session.
     configuration: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -45,7 +45,7 @@ class TableFactory(ABC):
     """
 
     identifier: str
-    # What it is for, in one sentence of the documents.
+    # Its purpose, in one sentence of the documents.
     purpose: str = ""
     reads: bool = False
     writes: bool = False
@@ -65,9 +65,9 @@ class TableFactory(ABC):
         return self.required_options, self.optional_options
 
     def create_source(self, context: TableContext) -> TableSource:
-        """Return what reads a table whose options were checked; only if it reads."""
+        """Return the source of a table whose options were checked; called only if `reads`."""
         raise NotImplementedError
 
     def create_sink(self, context: TableContext) -> TableSink:
-        """Return what writes a table whose options were checked; only if it writes."""
+        """Return the sink of a table whose options were checked; called only if `writes`."""
         raise NotImplementedError

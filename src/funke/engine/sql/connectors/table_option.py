@@ -1,4 +1,4 @@
-"""An option of a table: its key, what its values look like, what holds without it."""
+"""An option of a table: its key, the type of its values, its default."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TableOption:
 
 @dataclass(frozen=True)
 class OptionValues:
-    """The options of a table, read by what was declared for them."""
+    """The options of a table, read as their declarations say."""
 
     strings: Mapping[str, str]
 

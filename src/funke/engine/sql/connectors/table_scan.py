@@ -1,4 +1,4 @@
-"""What a table of the catalog means in a query: a scan, then computed columns, then event time."""
+"""The meaning of a table of the catalog in a query: a scan, then computed columns, then event time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from funke.engine.types.logical import DataType, LocalZonedTimestampType, Timest
 
 __all__ = ["BinderFactory", "physical_columns", "scan_relation", "table_relation", "with_computed", "with_event_time"]
 
-# Makes what binds expressions in a scope.
+# Makes the binder of expressions in a scope.
 BinderFactory = Callable[[Scope], ExpressionBinder]
 
 
@@ -119,7 +119,7 @@ def with_event_time(
     make: BinderFactory,
     idle_timeout_ms: int | None = None,
 ) -> WatermarkAssigner:
-    """Return the rows with the event time of a column, and watermarks that are computed of each row."""
+    """Return the rows with the event time of a column, and watermarks that are computed from each row."""
     _reject_alignment(options)
     if isinstance(expression, syntax.Call) and expression.name.lower() == "source_watermark":
         raise UnsupportedFeatureError("SOURCE_WATERMARK()", "no connector here brings watermarks of its own")
@@ -130,6 +130,7 @@ def with_event_time(
             f"[{', '.join(names)}]"
         )
     rowtime = names.index(column)
+    # Computed columns come before: `WATERMARK FOR ts` may be on `ts AS TO_TIMESTAMP(text)`.
     _check_time_type(relation.columns[rowtime].type, "time field")
     relation = _in_milliseconds(relation, rowtime, make)
     bound = make(_scope_of(relation)).bind(expression)
@@ -144,13 +145,14 @@ def with_event_time(
         relation,
         rowtime,
         bound,
+        # 0 means never.
         (timeout.to_millis() if timeout is not None else idle_timeout_ms) or None,
         options[EMIT_GAP] if options[EMIT_STRATEGY] == "on-event" else None,
     )
 
 
 def _in_milliseconds(relation: Relation, rowtime: int, make: BinderFactory) -> Relation:
-    """As in Flink: event time has milliseconds, whatever its column was declared with."""
+    """The relation with an event time of milliseconds, which is the only precision that event time has in Flink."""
     time_column = relation.columns[rowtime]
     if not isinstance(time_column.type, (TimestampType, LocalZonedTimestampType)) or time_column.type.precision == 3:
         return relation

@@ -1,4 +1,4 @@
-"""What writes a table: a sink for streams, which kinds of changes it takes, and how an INSERT may change it."""
+"""The interface of table sinks: the kinds of changes that they take, and the parts of an INSERT that change them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FrameMaker = Callable[["SparkSession"], "DataFrame"]
 
 
 class TableSink(ABC):
-    """Writes a table. Is a frozen value: what an INSERT asks of it gives a changed copy."""
+    """Writes a table. It is a frozen value: parts of an INSERT, such as OVERWRITE, give a changed copy."""
 
     # How many subtasks write, if the table says so.
     parallelism: int | None = None
@@ -43,30 +43,30 @@ class TableSink(ABC):
 
     @property
     def needs_watermarks(self) -> bool:
-        """Whether it looks at event time, when a checkpoint begins or input ends."""
+        """Whether it uses the watermark when a checkpoint begins or the input ends."""
         return False
 
     @property
     def partitioner(self) -> Partitioner | None:
-        """How rows are sent to the subtasks that write, whatever the query says; None leaves it to the query."""
+        """The partitioner in front of the writing subtasks; None leaves it to the query."""
         return None
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What plans and operators call it."""
+        """Its name in plans and of its operators."""
 
     @abstractmethod
     def accepted_kinds(self, requested: frozenset[RowKind]) -> frozenset[RowKind]:
-        """Return the kinds of changes that it takes of a query that has those; what lacks one is rejected."""
+        """Return the kinds of changes that it takes, given those of the query; a query with others is rejected."""
 
     @abstractmethod
     def create_sink(self, columns: Sequence[Column], upsert_key: Sequence[int] = ()) -> Sink:
-        """Return what writes rows with these columns; the indexes of the key of its updates, if it has one."""
+        """Return the sink of rows with these columns; `upsert_key` has the indexes of the key of updates, if any."""
 
     @property
     def metadata(self) -> Mapping[str, DataType]:
-        """What METADATA columns, which follow the physical ones, may write: key -> type."""
+        """The metadata that can be written, as METADATA columns behind the physical ones: key -> type."""
         return {}
 
     def with_metadata(self, keys: Sequence[str]) -> TableSink:

@@ -1,4 +1,4 @@
-"""What reads a table: the source of a stream, and what a query may ask of it so that less is read."""
+"""The interface of table sources: the source of a stream, and the ways to read less for a query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ScannedTable(Protocol):
     """The `table` of a Scan."""
 
     def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
-        """Add what reads the table to a graph; return the stream of the scan's rows, with the scan's columns.
+        """Add the source of the table to a graph; return the stream of the scan's rows, with the scan's columns.
 
         Uids of the nodes are made of the prefix (`builder.new_uid`).
         """
@@ -33,7 +33,7 @@ class ScannedTable(Protocol):
 
 
 class TableSource(ABC):
-    """Reads a table. Is a frozen value: what is asked of it gives a changed copy, or None if it cannot do that.
+    """Reads a table. It is a frozen value: `with_…` returns a changed copy, or None if it cannot do that.
 
     Rows travel as columns with the logical types of the table. They are those of `columns`, in that order: physical
     columns first, then those of metadata that were asked for.
@@ -41,37 +41,37 @@ class TableSource(ABC):
 
     # The kinds of changes that its rows may be.
     kinds: frozenset[RowKind] = INSERTS
-    # Whether all there is to read is known at once, so that Spark tasks can read it.
+    # Whether all splits are known at once, so that Spark tasks can read them.
     has_all_splits: bool = False
-    # Whether lookup joins have a job read it once, in place of asking it.
+    # Whether the job of a lookup join reads the table once, instead of asking it for keys.
     is_loaded_for_lookups: bool = False
 
     @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
-        """What its rows hold."""
+        """The columns of its rows."""
 
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What plans and operators call it."""
+        """Its name in plans and of its operators."""
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it ends by itself."""
+        """Whether its rows have an end."""
         return self.create_source().is_bounded
 
     def size_bytes(self) -> int | None:
-        """How much it reads, about, if that is known before; to tell little from much."""
+        """The approximate size of the data; None if it is not known in advance."""
         return None
 
     @abstractmethod
     def create_source(self) -> Source:
-        """Return what reads the rows as columns."""
+        """Return the source, which reads rows as columns."""
 
     @property
     def metadata(self) -> Mapping[str, DataType]:
-        """What METADATA columns may ask for: key -> type."""
+        """The metadata that can be read, as METADATA columns: key -> type."""
         return {}
 
     def with_metadata(self, columns: Sequence[tuple[str, str]]) -> TableSource:
@@ -87,14 +87,14 @@ class TableSource(ABC):
         return None
 
     def with_limit(self, limit: int) -> TableSource | None:
-        """Return the source that need not read more rows than these; it may give more."""
+        """Return the source that need not read more rows than these. It may give more: the plan keeps its Limit."""
         return None
 
     def lookup_table(self) -> LookupTable | None:
-        """Return what finds rows by keys, for lookup joins; None if it cannot."""
+        """Return the table for lookup joins; None if rows cannot be found by keys."""
         return None
 
     def add_to(self, builder: GraphBuilder, columns: Sequence[Column], uid_prefix: str) -> StreamRef:
-        """Add what reads it to a graph, with uids of that prefix; return the stream of its rows."""
+        """Add the source to a graph, with uids of that prefix; return the stream of its rows."""
         source, name, uid = self.create_source(), f"{self.summary} Source", builder.new_uid(uid_prefix)
         return builder.add_source(source, name=name, type_info=row_type_of(columns), uid=uid)

@@ -1,4 +1,4 @@
-"""What a table's options say about its watermarks."""
+"""The options of tables for watermarks."""
 
 from __future__ import annotations
 

@@ -48,5 +48,5 @@ FUNCTIONS: dict[str, Function] = {
 
 
 def find_function(name: str) -> Function | None:
-    """Return the function of a name, whatever its letters' case; None if there is none."""
+    """Return the function of a name in any case; None if there is none."""
     return FUNCTIONS.get(name.lower())

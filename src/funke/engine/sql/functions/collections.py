@@ -52,7 +52,7 @@ def _array_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _parts_cast(call: BoundCall, targets: Sequence[DataType]) -> list[Callable[[SqlValue], SqlValue]]:
-    """Return what casts each argument to its wanted type, NULLs as they are."""
+    """Return the casts of arguments to their target types; NULL stays NULL."""
 
     def or_null(cast: Callable[[SqlValue], SqlValue]) -> Callable[[SqlValue], SqlValue]:
         return lambda value: None if value is None else cast(value)
@@ -86,6 +86,7 @@ def _map_body(call: BoundCall) -> Body:
 def _keyed(name: str, keys: Sequence[SqlValue], values: Sequence[SqlValue]) -> dict[SqlValue, SqlValue]:
     if None in keys:
         raise ValueError(f"Invalid function {name} call: a key is NULL")
+    # Of equal keys the last one counts.
     return dict(zip(keys, values))
 
 
@@ -181,6 +182,7 @@ def _same_array(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _distinct(items: Sequence[SqlValue]) -> list[SqlValue]:
+    # Not a set: elements may be arrays, maps or rows with these.
     kept: list[Any] = []
     for each in items:
         if each not in kept:

@@ -53,7 +53,7 @@ _KERNELS = {
 
 
 def compared_type(types: Sequence[DataType]) -> DataType:
-    """Return the type that values are compared as: a text beside something else is read as that."""
+    """Return the type that values are compared as; a text beside another type is converted to that."""
     # As in Flink '5' < 10 compares numbers. Texts are only compared as texts among themselves.
     others = [each for each in types if not isinstance(each, (*CHARACTER, NullType))]
     if others:
@@ -123,6 +123,7 @@ def _three_valued_between(call: BoundCall) -> Body:
     def between(value: SqlValue, low: SqlValue, high: SqlValue) -> bool | None:
         if value is None:
             return None
+        # 5 BETWEEN 7 AND NULL is FALSE: no bound in place of NULL would make it true.
         this, first, last = cast(value, low, high)
         if (low is not None and not first <= this) or (high is not None and not this <= last):  # NaN is nowhere
             return False

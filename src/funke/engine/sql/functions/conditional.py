@@ -1,4 +1,4 @@
-"""CASE, COALESCE and their kin."""
+"""CASE, IF, COALESCE, IFNULL, NULLIF, GREATEST and LEAST."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _case_type(arguments: Sequence[Argument]) -> DataType | None:
     conditions = [each.type for index, each in enumerate(arguments) if not _is_value(index, count)]
     if count < 3 or count % 2 == 0 or not all(isinstance(each, (BooleanType, NullType)) for each in conditions):
         return None
-    # The type is that of all branches together, whichever of them is taken.
+    # The common type of all branches: CASE WHEN c THEN 1 ELSE 2.5 END is a decimal in every row.
     return common_type([each.type for index, each in enumerate(arguments) if _is_value(index, count)])
 
 
@@ -84,6 +84,7 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
         return None
 
     def case(*columns: Datum) -> Datum:
+        # From the last branch to the first: of two conditions that are true the first one has the last word.
         result = casts[-1](columns[-1])
         for index in range(len(columns) - 3, -1, -2):
             # A condition may be a bare NULL.
@@ -95,7 +96,7 @@ def _case_kernel(call: BoundCall) -> Kernel | None:
 
 
 def _column_casts(types: Sequence[DataType], target: DataType) -> list[ColumnCast] | None:
-    """Return what casts columns to one type; None if one cannot be, or if Arrow does not choose among such values."""
+    """Return casts of columns to one type; None if a cast is missing, or if Arrow cannot choose among such values."""
     if isinstance(target, CONSTRUCTED):
         return None
     arrow_type = to_column_type(target)
@@ -116,7 +117,7 @@ def _coalesce_type(arguments: Sequence[Argument]) -> DataType | None:
 def _ifnull_type(arguments: Sequence[Argument]) -> DataType | None:
     first = arguments[0].type
     result = _coalesce_type(arguments)
-    # What is never NULL stays as it is.
+    # A first argument that is never NULL keeps its type.
     return result if result is None or is_nullable(first) else first
 
 

@@ -19,7 +19,7 @@ ColumnFunction = Callable[[Sequence[Any], int], Any]
 
 # Fewer rows are not worth it.
 _LEAST_ROWS = 32
-# What distinct values cost is at most half of what all would.
+# The body is called for at most half of the rows.
 _FEWEST_REPEATS = 2
 _MOST_SKIPPED = 64
 _MOST_COMBINATIONS = 2**62
@@ -54,7 +54,7 @@ class OverDistinct:
 
 
 def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, pa.Array] | None:
-    """Return the distinct arguments, their number and the place of each row's; None if they are too many."""
+    """Return the distinct arguments, their number and the index of each row's; None if they are too many."""
     varying = [index for index, column in enumerate(columns) if isinstance(column, pa.Array)]
     if not varying or not all(_has_codes(columns[index].type) for index in varying):
         return None
@@ -74,7 +74,7 @@ def _distinct(columns: Sequence[Any], length: int) -> tuple[list[Any], int, pa.A
 
 
 def _combined(encoded: Sequence[pa.DictionaryArray]) -> tuple[pa.Array, list[pa.Array]] | None:
-    """Return the place of each row's combination, and of each column its values in the combinations."""
+    """Return the index of each row's combination, and the values of each column in the combinations."""
     sizes = [len(each.dictionary) for each in encoded]
     if math.prod(sizes) > _MOST_COMBINATIONS:
         return None

@@ -21,7 +21,7 @@ __all__ = ["column_function", "mapped_body"]
 
 
 def column_function(call: BoundCall) -> ColumnFunction:
-    """Return what evaluates a call on columns. Words among the arguments are given as they are."""
+    """Return the function that evaluates a call on columns. Words among the arguments are passed as they are."""
     kernel = call.kernel()
     if kernel is None:
         return OverDistinct(mapped_body(call)) if call.function.may_skip_repeats else mapped_body(call)
@@ -34,7 +34,7 @@ def column_function(call: BoundCall) -> ColumnFunction:
 
 
 def mapped_body(call: BoundCall) -> ColumnFunction:
-    """Return what evaluates a call value by value: the reference for every kernel."""
+    """Return the function that evaluates a call value by value: the reference for every kernel."""
     body, types = call.body(), call.types
     is_deterministic = call.is_deterministic
 
@@ -43,6 +43,7 @@ def mapped_body(call: BoundCall) -> ColumnFunction:
         if not lists:
             return _results([body() for _ in range(length)], call)
         if all(isinstance(each, repeat) for each in lists):
+            # All arguments are constants: one call does for all rows.
             if is_deterministic:
                 return _results([body(*map(next, lists))] * length, call)
             return _results([body(*map(next, lists)) for _ in range(length)], call)
@@ -55,7 +56,7 @@ def _results(values: list[SqlValue], call: BoundCall) -> pa.Array:
     try:
         return from_values(values, call.result)
     except (pa.ArrowException, ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        # Functions of users may give what they have not promised.
+        # Functions of users may return values of another type than they declare.
         raise TypeMismatchError(
             f"the function '{call.function.name}' must give {to_sql_text(call.result)}: {error}"
         ) from error

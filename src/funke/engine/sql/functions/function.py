@@ -1,4 +1,4 @@
-"""What a function is: its names, the kinds of its arguments, the type of its result, its body and its kernel."""
+"""The definition of functions: names, kinds of arguments, type of the result, body and kernel."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Argument:
 
     type: DataType
     value: SqlValue = NOT_CONSTANT
-    # Whether it is a text that another function has made as JSON.
+    # Whether it is a text that a JSON function has returned.
     is_json: bool = False
-    # What messages say of a time behind its type.
+    # The role of a time column, which messages show behind its type.
     note: str = field(default="", compare=False)
 
     @property
@@ -105,7 +105,7 @@ def symbol(word: str | DataType) -> Argument:
 
 
 class CurrentTime(Enum):
-    """Which time a function asks for when it is called without arguments."""
+    """The time that a function returns when it is called without arguments."""
 
     # As Flink has it: that of the start of the query in batch mode, and that of each row in streams.
     OF_QUERY = 1
@@ -118,7 +118,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @dataclass(frozen=True)
 class Session:
-    """What functions know of the session: its zone, its database, how calls are repeated, and the time.
+    """The part of a session that functions see: its zone, its database, settings of asynchronous calls, and the time.
 
     `pandas_rows` is the most rows that a pandas function gets at once.
     """
@@ -165,7 +165,7 @@ _KINDS: dict[str, Kinds] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """One or several kinds of types that stand at one place of a form: `text`, `text/bytes`."""
+    """The kinds of types of one parameter of a form: `text`, `text/bytes`."""
 
     text: str
 
@@ -176,6 +176,7 @@ class Parameter:
     def accepts(self, data_type: DataType) -> bool:
         if isinstance(data_type, SymbolType):
             return SymbolType in self.kinds
+        # A bare NULL fits any parameter.
         return isinstance(data_type, (*self.kinds, NullType))
 
 
@@ -220,17 +221,17 @@ class Function:
     # Alternatives, with a bar between them.
     forms: str
     result: DataType | TypeRule
-    # A body, or what makes one for the types of a call.
+    # A body, or a function that makes one for the types of a call.
     body: Body | None = None
     body_for: Callable[[BoundCall], Body] | None = None
-    # What makes a kernel for the types of a call; None where these have none.
+    # Makes the kernel for the types of a call; None if there is none.
     kernel_for: Callable[[BoundCall], Kernel | None] | None = None
     # Strict functions give NULL if an argument is NULL, and their bodies see no None.
     is_strict: bool = True
     is_deterministic: bool = True
-    # What it asks the clock for, if it does.
+    # The time that it returns, if it is a function of the time.
     current_time: CurrentTime | None = None
-    # Strict functions that give NULL for other reasons too.
+    # Whether it may return NULL for arguments that are not NULL.
     may_give_null: bool = False
     purpose: str = ""
 
@@ -276,7 +277,7 @@ class BoundCall:
 
     @property
     def is_deterministic(self) -> bool:
-        """Whether it gives the same whenever its arguments are the same."""
+        """Whether it returns the same value for the same arguments."""
         return self.function.is_deterministic and not self.asks_clock
 
     @property
@@ -305,7 +306,7 @@ def bind(function: Function, arguments: Sequence[Argument], session: Session | N
 
 
 def rejection_of(name: str, arguments: Sequence[Argument], forms: Sequence[Form]) -> str:
-    """Why a function that has these forms cannot be called with arguments."""
+    """The message for a call whose arguments fit none of these forms."""
     signatures = [[(parameter.text, mark) for parameter, mark in form.parameters] for form in forms]
     types = [each.type for each in arguments]
     return call_rejection(name, types, list(map(_argument_text, arguments)), signatures)

@@ -20,6 +20,7 @@ __all__ = ["LOGIC"]
 _NOT_NULL = BooleanType(False)
 
 
+# FALSE AND NULL is FALSE, whatever NULL stands for. Arrow calls that Kleene's logic.
 def _and(*values: bool | None) -> bool | None:
     if any(each is False for each in values):
         return False

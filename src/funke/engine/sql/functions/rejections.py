@@ -1,4 +1,4 @@
-"""Why a function cannot be called with some arguments, in the words that Flink's validator has for it."""
+"""Messages for calls whose arguments do not fit, in the words of Flink's validator."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def type_text(data_type: DataType) -> str:
 
 
 def family_text(data_type: DataType) -> str:
-    """What a type belongs to, as messages about unknown functions have it: NUMERIC."""
+    """The family of a type in messages about unknown functions: NUMERIC."""
     if isinstance(data_type, NUMERIC):
         return "NUMERIC"
     if isinstance(data_type, CHARACTER):
@@ -112,7 +112,7 @@ _NAMED: tuple[tuple[tuple[type[DataType], ...], str], ...] = (
 def call_rejection(
     name: str, types: Sequence[DataType], strings: Sequence[str], signatures: Sequence[Signature]
 ) -> str:
-    """Why there is no such call; texts are those of the arguments, whose types may be words."""
+    """The message for a call; `strings` are the texts of its arguments, which may be words."""
     special = _SPECIAL.get(name)
     if special is not None:
         return special(types, strings)

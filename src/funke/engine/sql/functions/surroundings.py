@@ -1,4 +1,4 @@
-"""Functions that tell where a query runs, and how far event time has come there."""
+"""Functions of the place where a query runs: its database and its watermark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from funke.engine.types.logical import DataType, VarCharType, with_nullable
 
 __all__ = ["CURRENT_WATERMARK", "SURROUNDINGS"]
 
-# The name of the function of the watermark, which only those know who see watermarks.
+# Operators replace calls of this function: only they see watermarks.
 CURRENT_WATERMARK = "current_watermark"
 
 

@@ -33,7 +33,7 @@ def nullable_like(data_type: DataType, *indexes: int) -> TypeRule:
 
 @dataclass(frozen=True)
 class always:
-    """A type as it is, whatever the arguments are.
+    """The same type for all arguments.
 
     Two such rules for one type are equal, so that a user function is the same one wherever a query names it.
     """

@@ -1,4 +1,4 @@
-"""Columns as Python values, and the other way round."""
+"""Conversions between columns and Python values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def from_values(values: Sequence[SqlValue], data_type: DataType) -> pa.Array:
 
 
 def _from_arrow(data_type: DataType) -> Convert | None:
-    """Return what turns Arrow's Python form into ours: maps are lists of pairs there, rows are dicts."""
+    """Return the conversion from Arrow's Python form, in which maps are lists of pairs and rows are dicts."""
     if isinstance(data_type, RowType):
         fields = [(each.name, _from_arrow(each.data_type)) for each in data_type]
         return lambda row: tuple(_applied(convert, row[name]) for name, convert in fields)

@@ -1,4 +1,4 @@
-"""What columns and state of queries mean, as texts that stay the same when a query is written otherwise."""
+"""The meaning of columns and state, as strings that stay the same when a query is written in another way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of relations as texts that say what they are computed of, down to the columns of tables.
+"""Columns of relations as strings that describe their computation, down to the columns of tables.
 
 Names that a query gives, columns that it leaves out and the indexes of columns make no difference; another column,
 another function or another table does. Conditions are not part of a column: they decide which rows come.
@@ -44,14 +44,14 @@ __all__ = ["ColumnStrings", "type_text", "user_function_text"]
 _LONGEST = 500
 # Values that are the same whenever the program is run.
 _PLAIN = (str, int, float, bytes, Decimal, type(None))
-# They stand for functions of the program.
+# Wrappers around functions of the program.
 _DELEGATIONS = (
     DelegatingScalarFunction,
     DelegatingAsyncScalarFunction,
     DelegationTableFunction,
     DelegatingPandasAggregateFunction,
 )
-# They look at the session's zone, though none of their types says so.
+# Functions that use the session's zone although none of their types has one.
 _IN_ZONE = ("from_unixtime", "unix_timestamp", "current_date", "localtime", "localtimestamp", "current_time")
 
 
@@ -63,7 +63,7 @@ def type_text(data_type: DataType) -> str:
 def user_function_text(user: UserFunction) -> str:
     """A user function: its name, its class with the plain values it was made with, and its accumulators."""
     own = user.function.func if isinstance(user.function, _DELEGATIONS) else user.function
-    # What has no name of its own, such as a partial, is known by its class.
+    # A callable without a name, such as a partial, is identified by its class.
     name = own.__qualname__ if isinstance(own, FunctionType | BuiltinFunctionType) else type(own).__qualname__
     settings = vars(own) if isinstance(own, UserDefinedFunction) else {}
     values = ", ".join(f"{key}={value!r}" for key, value in sorted(settings.items()) if isinstance(value, _PLAIN))
@@ -79,6 +79,8 @@ class ColumnStrings:
         self._strings_of_columns: dict[tuple[int, int], str] = {}
 
     def column(self, relation: Relation, index: int) -> str:
+        # By identity: to hash a relation is to walk all that it reads. The plan outlives this object, so ids stay
+        # unique.
         text = self._strings_of_columns.get((id(relation), index))
         if text is None:
             text = self._strings_of_columns[id(relation), index] = _bounded(as_node(relation).column_text(self, index))
@@ -97,7 +99,7 @@ class ColumnStrings:
         return ", ".join(self.column(relation, index) for index in indexes)
 
     def order(self, relation: Relation, keys: Sequence[SortKey]) -> str:
-        """What rows are sorted by."""
+        """The columns that rows are sorted by."""
         return ", ".join(self._sort_key(relation, each) for each in keys)
 
     def _sort_key(self, relation: Relation, key: SortKey) -> str:
@@ -121,7 +123,7 @@ class ColumnStrings:
         return self.expression(expression, lambda index: self.column(relation, index))
 
     def call(self, source: Relation, aggregate: BoundAggregate) -> str:
-        """An aggregate call with its arguments, of what types they are, and which rows count."""
+        """An aggregate call with its arguments, their types, and its FILTER."""
         call = aggregate.call
         function = call.function
         user = function.user if isinstance(function, UserAggregate) else None
@@ -135,18 +137,19 @@ class ColumnStrings:
         return f"{name}({distinct}{', '.join(arguments) or '*'}){condition}"
 
     def windows(self, source: Relation, windows: Windows, time: WindowTime) -> str:
-        """How windows lie, and by which time."""
+        """The kind and size of windows, and their time."""
         return f"{windows.name.upper()}({self.time(source, time)}, {windows.state_text})"
 
     def time(self, source: Relation, time: WindowTime) -> str:
-        """The column of a time, whose it is, and in which zone."""
+        """The kind of a time, its column, and its zone."""
         kind = "event time" if time.is_event_time else "processing time"
         zone = "" if time.zone is None else f" in {time.zone}"
         # A clock has no column that could be another one.
         return f"{kind} {self.column(source, time.column)}{zone}" if time.is_event_time else f"{kind}{zone}"
 
     def rows(self, *relations: Relation) -> str:
-        """Which rows come, of one input or of several: the conditions that they have passed."""
+        """The conditions that the rows of one or several inputs have passed."""
+        # Sorted: the order of conditions in a query, or in a chain of subqueries, does not change which rows come.
         conditions = [condition for each in relations for condition in self._conditions(each)]
         return " AND ".join(sorted(conditions)) or "all"
 

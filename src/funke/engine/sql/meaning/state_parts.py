@@ -1,4 +1,4 @@
-"""What the meanings of several operators' state have in common: keys, rows of the input, accumulators, columns."""
+"""Parts of the meaning of state that operators share: keys, rows of the input, accumulators, columns."""
 
 from __future__ import annotations
 
@@ -34,14 +34,16 @@ Fact = tuple[str, str]
 
 
 def key_fact(strings: ColumnStrings, source: Relation, keys: Sequence[int], words: str = "GROUP BY") -> Fact:
-    """The columns that rows meet by, in their order."""
+    """The columns of the key, in their order."""
     return words, strings.typed_columns(source, keys) or "()"
 
 
 def input_facts(strings: ColumnStrings, *sources: Relation) -> tuple[Fact, ...]:
-    """Whether rows may be taken back. Then conditions count: a row that has passed one must pass it on its way back."""
+    """Whether rows may be retracted, and if so their conditions."""
     if not any(as_node(each).has_retractions for each in sources):
         return (("an input of", "rows that stay"),)
+    # A sum that was restored with `v > 20` in place of `v > 10` holds rows of 15, whose retractions would not come.
+    # Rows that are only inserted leave no such debt, and their condition may change.
     return ("an input of", "rows that may be taken back"), ("the condition", strings.rows(*sources))
 
 
@@ -70,7 +72,7 @@ def accumulators(
     aggregates: Sequence[BoundAggregate],
     kernel_for: Callable[[AggregateCall], AggregateKernel],
 ) -> tuple[MeaningPart, ...]:
-    """What is kept of each aggregate call."""
+    """The state of each aggregate call."""
     return tuple(MeaningPart(strings.call(source, each), len(kernel_for(each.call).dtypes)) for each in aggregates)
 
 

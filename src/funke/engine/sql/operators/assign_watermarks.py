@@ -58,6 +58,7 @@ class AssignWatermarksOperator(Operator):
         self._is_generating = not context.task.is_batch
 
     def open(self) -> None:
+        # Idleness counts from here, so a source that never sends a row does not hold back the others either.
         self._last_row_ms = self._now_ms()
 
     def process_columns(self, batch: ColumnBatch) -> None:
@@ -84,21 +85,25 @@ class AssignWatermarksOperator(Operator):
             self._next_turn_ms = self._now_ms() + self._interval_ms
 
     def _reached(self, data: pa.RecordBatch) -> Array:
-        """How far event time has come behind each row."""
+        """The event time that is reached behind each row."""
         watermarks = self._watermarks(data)
         if isinstance(watermarks, pa.Scalar):
             watermarks = pa.repeat(watermarks, len(data))
         values = _milliseconds(watermarks)
         if watermarks.null_count:
+            # As in Flink a row whose expression is NULL does not move event time.
             values = np.where(np.asarray(watermarks.is_null()), _NONE, values)
         return np.maximum(np.maximum.accumulate(values), self._current)
 
     def _seen_ends(self, reached: Array, times: Any) -> Iterator[int]:
-        """The ends at which the output differs."""
+        """The ends of the parts behind which consumers see a watermark."""
         ends = list(self._ends(reached))
         if not ends:
             return
         due = reached[np.array(ends) - 1]
+        # A cut makes two short batches of one, so it is made only where a consumer can tell the difference
+        # (`plan/watermarks.py`): in front of a row that the watermark makes late, or for a node that sees every
+        # watermark.
         is_cut: Array = np.ones(len(ends), bool)
         if self._step is None or self._step.is_for_late_rows:
             # The earliest row between each end and the next; a session that ends at its time would take it in.
@@ -111,17 +116,19 @@ class AssignWatermarksOperator(Operator):
         self._due = max(self._due, int(due[-1]))
 
     def _is_seen(self, watermark: int) -> bool:
-        """Whether it has come a step further than the last one that was sent."""
+        """True if the watermark has passed another multiple of the step since the last one that was sent."""
         step = self._step
         return step is not None and (
             (watermark + 1 - step.offset_ms) // step.size_ms > (self._sent + 1 - step.offset_ms) // step.size_ms
         )
 
     def _ends(self, reached: Array) -> Iterator[int]:
-        """Where to cut: behind the rows that a watermark follows."""
+        """The ends of the parts that Flink's watermarks would follow."""
         if self._rows_per_watermark is not None:
             yield from self._ends_by_rows(reached, self._rows_per_watermark)
             return
+        # Flink's rule, which asks no clock: a watermark follows a row whose event time is more than the interval past
+        # the last watermark. Behind 1000, with 200 ms, 1200 gets none and 1201 does.
         sent = self._due
         while True:
             # What is reached never falls.

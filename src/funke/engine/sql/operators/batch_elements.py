@@ -16,7 +16,7 @@ def unpack_batches(task: TaskInfo) -> Operator:
 
 
 def unpack_inserts(task: TaskInfo) -> Operator:
-    """The same, whose results are inserts whatever the rows are."""
+    """Return the operator whose elements are batches; their rows leave as inserts, whatever their kinds."""
     return _UnpackInsertsOperator()
 
 

@@ -33,7 +33,7 @@ __all__ = ["CalculateOperator", "as_schema", "schema_of"]
 
 
 class _Watermarks:
-    """What CURRENT_WATERMARK gives in some expressions: further columns of a batch, one for each type of time."""
+    """The values of CURRENT_WATERMARK as further columns of a batch, one for each type of time."""
 
     def __init__(self, expressions: Iterable[BoundExpression | None], first: int) -> None:
         calls = [
@@ -52,6 +52,8 @@ class _Watermarks:
 
     def with_columns(self, batch: ColumnBatch) -> ColumnBatch:
         """The rows with what they see."""
+        # One value for all rows: with this function batches are cut at every watermark (`Calc.watermark_step`). As in
+        # Flink it is NULL until the first watermark has come.
         data, value = batch.data, None if self.reached == MIN_WATERMARK else self.reached
         for kind in self._indexes:
             column = pa.array([value] * len(batch), pa.int64()).cast(to_column_type(kind))
@@ -73,6 +75,7 @@ class CalculateOperator(FunctionsOperator):
         self._batch_time = BatchTime(clock)
         expressions = list(map(self._placed, calculation.expressions))
         condition = None if condition is None else self._placed(condition)
+        # A projection that only picks and renames columns copies nothing: the new batch has the same buffers.
         self._chosen = None if condition is not None else _chosen_columns(expressions, self._input, self._output_schema)
         self._repeated = RepeatedExpressions((*expressions, condition))
         self._getters = [column_of(expression, self._repeated) for expression in expressions]

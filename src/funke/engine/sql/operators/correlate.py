@@ -62,6 +62,8 @@ class CorrelateOperator(FunctionsOperator):
                 rows.append(nothing)
             indexes += [index] * (len(rows) - before)
         if rows:
+            # Kinds are repeated with the rows: a retraction calls the function again and takes back what it gives now.
+            # As in Flink the function has to be deterministic for that; nothing is kept of the first call.
             self._emit(batch.take(pa.array(np.array(indexes))), rows)
 
     def _values(self, column: Datum, index: int, length: int) -> list[SqlValue]:
@@ -107,9 +109,11 @@ def _of_collection(node: Correlate) -> Callable[..., Rows]:
             yield from collection.items()
             return
         if isinstance(data_type, MultisetType):
+            # A multiset has each element once, with its count.
             collection = (each for each, count in collection.items() for _ in range(count))
         width = len(data_type.element_type) if has_fields else 1
         for each in collection:
+            # A NULL among rows is a row of NULLs: UNNEST of an array with one row and one NULL has two rows.
             yield (each or (None,) * width) if has_fields else (each,)
 
     def rows_of(collection: SqlValue) -> Rows:

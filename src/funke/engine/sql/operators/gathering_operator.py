@@ -22,16 +22,18 @@ class GatheringOperator(Operator):
         self._watermark: int | None = None
 
     def process_columns(self, batch: ColumnBatch) -> None:
-        """Lets rows wait."""
+        """Keeps the rows until the end of the input."""
         self.records_in += len(batch)
+        # All rows are in the memory of the slot until the end: a batch plan runs here what Spark does not compute
+        # (docs/decisions/0011).
         self._batches.append(self.kept_part(batch))
 
     def process_watermark(self, watermark: int) -> None:
-        """Lets it wait."""
+        """Keeps the watermark: in front of the result it would make that late."""
         self._watermark = watermark
 
     def end_input(self) -> None:
-        """Sends what comes of all rows."""
+        """Computes the result and sends it, then the last watermark."""
         rows, self._batches = ColumnBatch.concat(self._batches) if self._batches else None, []
         results = self.results(rows)
         if results is not None:
@@ -44,12 +46,12 @@ class GatheringOperator(Operator):
 
     @abstractmethod
     def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
-        """What comes of all rows; None for nothing."""
+        """The result for all rows of the input; None if there is none."""
 
     def snapshot(self) -> Any:
         """The rows that wait."""
         return self._batches or None
 
     def restore(self, state: Any) -> None:
-        """Lets rows of before wait."""
+        """Takes back the rows of a snapshot."""
         self._batches = list(state)

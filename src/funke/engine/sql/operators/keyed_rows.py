@@ -33,7 +33,7 @@ Changes = TypeVar("Changes")
 
 
 class RowForm(ABC, Generic[Changes]):
-    """What is kept for each key, and what it looks like in an entry."""
+    """The rows that are kept for each key, and their form in an entry."""
 
     schema: pa.Schema
     keys: KeyColumns
@@ -60,7 +60,7 @@ class KeyedRows(KeyedTable, Generic[Changes]):
 
     @abstractmethod
     def take_in(self, data: pa.RecordBatch, takes_in: Array) -> Iterator[Changes]:
-        """Takes rows in, or back; what changes, in parts, each of which is used before the next one comes."""
+        """Takes rows in, or back; yields the changes in parts, each of which is used before the next one comes."""
 
 
 class KeyedRowsOperator(KeyedTableOperator[KeyedRows[Changes]]):
@@ -95,6 +95,8 @@ class _HeapRows(KeyedRows[Changes]):
         if self._layout.ttl_ms:
             self._touch(keys)
         yield from self._rows.take_in(data, keys, takes_in)
+        # Packing copies the rows that are left. When more are gone than left, that is at most one copy for each that
+        # went.
         if self._rows.gone > _FEW_ROWS and 2 * self._rows.gone > self._rows.count:
             self._rows.pack()
             if len(self._numbers) > _FEW_ROWS + 2 * len(self._rows.live_keys()):
@@ -165,6 +167,7 @@ class _HeapRows(KeyedRows[Changes]):
                 if table_id.name == self._layout.name:
                     entries += (entry[0] for entry in table.values()) if table_id.has_ttl else table.values()
                     now = self._now_ms()
+                    # Rows of a savepoint without a time to live begin to live now.
                     times += (entry[1] if table_id.has_ttl else now for entry in table.values())
         data, lengths = self._form.from_columns(from_entries(entries, self._layout))
         is_there = lengths > 0
@@ -189,6 +192,8 @@ class _BackendRows(KeyedRows[Changes]):
         codes, keys = self._form.keys.encode(data)
         fetched = self._columns.fetch(keys)
         known_keys, numbers = np.flatnonzero(fetched.is_known), np.arange(len(keys))
+        # All rows of a key are read and written again, even if one of them changes. A Top-N over rows that stay has at
+        # most N for each key; over rows that may go it has all of them, and a large key is slow.
         rows = self._form.create()
         rows.reserve_keys(len(keys))
         rows.put(

@@ -1,4 +1,4 @@
-"""What conditions and measures of MATCH_RECOGNIZE look up in matches."""
+"""The lookups of MATCH_RECOGNIZE: the values that conditions and measures read from a match."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MatchLookups:
 
     @property
     def results(self) -> int:
-        """How many results are kept with a partial match."""
+        """The number of results that are kept with a partial match."""
         return len(self._kept)
 
     def of(self, lookup: Lookup) -> LookedUp:
@@ -64,6 +64,8 @@ class MatchLookups:
             first = run[FIRST] or run
             return value_of(first[STAGE], first[EVENT])
 
+        # The first variable with exactly one row is the usual reference (`A.price`): every run has a link to its first
+        # row, so this lookup costs the same however long the match is.
         if lookup.stages == (self._head,) and not offset:
             return of_head
 
@@ -119,6 +121,8 @@ class MatchLookups:
 
             return anew
 
+        # The accumulator is kept with the run and goes on from row to row: COUNT or SUM over a match of n rows costs n
+        # steps, where computing it anew for each row would cost n².
         slot = self._kept.setdefault((aggregate, stages), len(self._kept))
 
         def accumulated(run: Run) -> list[Any]:
@@ -173,7 +177,7 @@ class OfRows(Condition):
 def alone(
     stage: int, name: str, lookups: Sequence[Lookup], condition: BoundExpression
 ) -> Callable[[pa.RecordBatch], Any]:
-    """What a condition is for rows that would be the first ones of their matches, as a column."""
+    """Computes a condition for rows that would begin a match, as a column."""
     compute = column_of(condition)
     columns = [_of_first_row(lookup, stage, name) for lookup in lookups]
     names = list(map(str, range(len(columns))))
@@ -216,7 +220,7 @@ def _rows(run: Run | None, own: tuple[int, Row] | None, stages: frozenset[int]) 
 
 
 def _value_of(expression: BoundExpression) -> Callable[[Sequence[Any]], Any]:
-    """What computes an expression of the values that were looked up, one row at a time."""
+    """A function that computes an expression from the looked-up values of one row."""
     if isinstance(expression, BoundColumn):
         index = expression.index
         return lambda values: values[index]

@@ -50,6 +50,8 @@ class OpenedFunctions:
             task.attempt,
         )
         for function in self._functions:
+            # Noted before open(): a function whose open() fails is closed as well, since it may hold a connection by
+            # then.
             self._opened.append(function)
             function.open(function_context)
 
@@ -67,7 +69,7 @@ class OpenedFunctions:
             self.close()
 
     def metrics(self) -> dict[str, Any]:
-        """What functions count."""
+        """The metrics that functions have registered."""
         return {} if self._runtime is None else self._runtime.get_metrics_group().report()
 
 
@@ -86,7 +88,7 @@ class FunctionsOperator(Operator):
             super().close()
 
     def metrics(self) -> dict[str, Any]:
-        """Those of every operator, and those that functions have registered."""
+        """The operator's own metrics and those that its functions have registered."""
         counts = {"numRecordsIn": self.records_in, "numRecordsOut": self.output.records_out}
         return counts | self.functions.metrics()
 

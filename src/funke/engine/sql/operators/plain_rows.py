@@ -33,10 +33,11 @@ def row_lists(count: int) -> tuple[Any, ...]:
 def require_rows(
     parts: Iterable[tuple[int, GroupPart]], table: str, width: int, is_sorted: bool = False
 ) -> Iterator[tuple[int, GroupPart]]:
-    """The same parts; StateError if rows have another number of values, as those of another query may."""
+    """Passes parts on; StateError if their rows have another number of values, as those of another query may."""
     for group, part in parts:
         for table_id, entries in part.tables.items():
             first = next(iter(entries.values()), None) if table_id.name == table else None
+            # One entry is enough: those of a table are all of the same query.
             rows = [] if first is None else (first[0] if table_id.has_ttl else first)[0]
             count = len(rows[0][1] if is_sorted else rows[0]) if rows else width
             if count != width:
@@ -80,6 +81,6 @@ def column_of(values: tuple[SqlValue, ...], kind: pa.DataType) -> pa.Array:
 
 
 def index_of(row: Values, rows: Sequence[Values], columns: Sequence[int]) -> int | None:
-    """Where the first of some rows stands that has the same values in these columns."""
+    """The index of the first row with the same values in these columns; None if there is none."""
     values = [row[column] for column in columns]
     return next((at for at, each in enumerate(rows) if [each[column] for column in columns] == values), None)

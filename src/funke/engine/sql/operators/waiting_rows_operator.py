@@ -12,13 +12,13 @@ __all__ = ["WaitingRowsOperator"]
 
 
 class WaitingRowsOperator(KeyedColumnsOperator):
-    """Writes down the rows that wait beside its state; subclasses make `_waiting`, or have several."""
+    """Snapshots have the waiting rows beside the state; subclasses create `_waiting`, or several buffers."""
 
     _waiting: RowBuffer
 
     @property
     def buffers(self) -> tuple[RowBuffer, ...]:
-        """What holds the rows."""
+        """The buffers of waiting rows."""
         return (self._waiting,)
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:
@@ -27,6 +27,7 @@ class WaitingRowsOperator(KeyedColumnsOperator):
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
         """The rows, which are never in the files of a backend."""
+        # An incremental checkpoint copies the files of the backend, and asks for no other keyed state than this.
         for buffer in self.buffers:
             yield from buffer.snapshot_parts(self.context.task.key_groups)
 

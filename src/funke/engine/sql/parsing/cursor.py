@@ -133,6 +133,7 @@ class Cursor:
 
     def fail_to_mean(self, message: str, first: Token) -> NoReturn:
         """Raise the error that what was taken since a token can be read, and means nothing."""
+        # Flink's parser accepts such a text and its validator rejects it, hence the other class of error.
         raise SqlValidationError(f"SQL validation failed. {self.span(self.position(first)).location}: {message}")
 
     def fail_at(self, position: Position, message: str) -> NoReturn:

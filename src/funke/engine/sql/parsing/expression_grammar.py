@@ -93,6 +93,7 @@ class ExpressionGrammar(TypeGrammar):
 
     def _operand(self) -> Expression:
         key = self.token.key
+        # NOT binds less than a comparison and more than AND: NOT a = b AND c is (NOT (a = b)) AND c.
         if key == "NOT":
             position = self.position()
             self.advance()
@@ -128,6 +129,7 @@ class ExpressionGrammar(TypeGrammar):
             self.fail("Bang equal '!=' is not allowed under the current SQL conformance level; use '<>'", token)
         if precedence == _COMPARISON and self.at_any("SOME", "ANY", "ALL") and self.ahead().key == "(":
             return self._some_or_all(left, name)
+        # The right operand binds more tightly than the operator itself, so a - b - c is (a - b) - c.
         return Call(name, (left, self.expression(precedence + 1)), position=left.position)
 
     def _some_or_all(self, left: Expression, comparison: str) -> Expression:
@@ -184,6 +186,7 @@ class ExpressionGrammar(TypeGrammar):
     def _between(self, left: Expression, negation: str) -> Expression:
         kind = self.accept_any("SYMMETRIC", "ASYMMETRIC")
         name = f"{negation}between symmetric" if kind == "SYMMETRIC" else f"{negation}between"
+        # The bounds bind more tightly than AND, so the AND behind the first one belongs to BETWEEN.
         lower = self.expression(_RANGE + 1)
         if not self.accept("AND"):
             self.fail_at(self.position(), "BETWEEN operator has no terminating AND")
@@ -226,6 +229,8 @@ class ExpressionGrammar(TypeGrammar):
         return self.ahead(distance).key in _QUERY_WORDS
 
     def _reads_as_query(self) -> bool:
+        # `((SELECT 1) + 2)` begins like a query and is an expression, which only reading on can tell. The cursor goes
+        # back then.
         start = self._index
         try:
             self.query()
@@ -371,6 +376,7 @@ class ExpressionGrammar(TypeGrammar):
             conditions = self.expressions() if operand is not None else (self.expression(),)
             self.expect("THEN")
             result = self.expression()
+            # CASE a WHEN 1, 2 THEN b: each value is a branch with the same result.
             branches += [(condition, result) for condition in conditions]
         otherwise = self.expression() if self.accept("ELSE") else None
         self.expect("END")
@@ -382,6 +388,7 @@ class ExpressionGrammar(TypeGrammar):
         self.expect("(")
         operand = self.expression()
         self.expect("AS")
+        # As in Flink a cast names no nullability: CAST(a AS INT NOT NULL) is an error.
         target = self.data_type(has_nulls=False)
         self.expect(")")
         return Cast(operand, target, is_safe, position=position)
@@ -453,6 +460,7 @@ class ExpressionGrammar(TypeGrammar):
             lower = self._bound()
             self.expect("AND")
             return lower, self._bound()
+        # ROWS 2 PRECEDING ends at the current row.
         return self._bound(), WindowBound(distance=number_literal("0"))
 
     def _bound(self) -> WindowBound:

@@ -32,7 +32,7 @@ class IntervalUnits:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the last unit is smaller than the first and of its kind."""
+        """True if the last unit is smaller than the first and of its kind."""
         if self.last is None:
             return True
         if self.first not in _ORDER or self.last not in _ORDER:

@@ -49,6 +49,7 @@ def number_literal(text: str, position: Position | None = None) -> Literal | Non
 
 
 def _whole_literal(value: int, position: Position | None) -> Literal | None:
+    # As in Flink a whole number is INT if it fits, else BIGINT, else DECIMAL; never TINYINT or SMALLINT.
     if value < 1 << 31:
         return Literal(value, _INT, position=position)
     if value < 1 << 63:

@@ -103,6 +103,7 @@ class ObjectGrammar(TableGrammar):
         )
 
     def _language(self) -> str:
+        # As in Flink a function without LANGUAGE is a class of Java.
         return self.expect_any("JAVA", "SCALA", "SQL", "PYTHON") if self.accept("LANGUAGE") else "JAVA"
 
     def _resources(self) -> tuple[str, ...]:

@@ -115,10 +115,12 @@ class PatternGrammar(CallGrammar):
         return self.identifier()
 
     def _quantifier(self) -> str:
+        # A second `?` makes it reluctant: A*? takes as few rows as it can.
         quantifier = self.accept_any("*", "+", "?") or self._repetition()
         return quantifier + "?" if quantifier and self.accept("?") else quantifier
 
     def _repetition(self) -> str:
+        # `A {2}` is a repetition, `A {- B -}` an exclusion behind A.
         if not self.at("{") or self.ahead().key == "-":
             return ""
         self.advance()

@@ -70,6 +70,7 @@ class QueryGrammar(RelationGrammar):
     # Set operations
 
     def _union(self) -> Query:
+        # INTERSECT binds more tightly than UNION and EXCEPT, which are read from left to right.
         left = self._intersection()
         while word := self.accept_any("UNION", "EXCEPT", "MINUS"):
             if word == "MINUS":
@@ -164,6 +165,7 @@ class QueryGrammar(RelationGrammar):
         self.expect("BY")
         is_distinct = self.accept_any("DISTINCT", "ALL") == "DISTINCT"
         items = self.separated(self._group_item)
+        # GROUP BY a, ROLLUP (b) has the sets (a, b) and (a).
         sets = [tuple(key for part in parts for key in part) for parts in product(*items)]
         return GroupBy(tuple(_without_repetition(sets)) if is_distinct else tuple(sets))
 

@@ -1,4 +1,4 @@
-"""What stands behind FROM: tables, joins, table functions, windows, UNNEST and subqueries, with aliases and hints."""
+"""The grammar of FROM: tables, joins, table functions, windows, UNNEST and subqueries, with aliases and hints."""
 
 from __future__ import annotations
 
@@ -179,6 +179,7 @@ class RelationGrammar(PatternGrammar):
         """`(SELECT …)`, or tables with parentheses around them."""
         position = self.position()
         self.expect("(")
+        # TABLE t is a query, TABLE (f(x)) a table function.
         if self.at_query() and not self.at("TABLE", "("):
             query = self.query()
             self.expect(")")

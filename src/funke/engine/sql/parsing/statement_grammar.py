@@ -101,6 +101,7 @@ class StatementGrammar(ObjectGrammar):
         is_overwrite = self.expect_any("INTO", "OVERWRITE") == "OVERWRITE"
         path, options = self.path(), self.option_hints()
         partition = self.partition() if self.accept("PARTITION") else ()
+        # INSERT INTO t (a, b) SELECT … names columns, INSERT INTO t (SELECT …) has a query in parentheses.
         has_columns = self.at("(") and not self.starts_query()
         columns, positions = self._target_columns() if has_columns else ((), ())
         query = self.query()
@@ -227,7 +228,7 @@ class StatementGrammar(ObjectGrammar):
         return Show(what, path, pattern, is_negated, ignores_case, partition, position=position)
 
     def _listed_kind(self) -> str:
-        """What SHOW is to show, in lower case."""
+        """The objects that SHOW lists, in lower case."""
         for words in _LISTED:
             if self.accept(*words):
                 return " ".join(words).lower()

@@ -33,7 +33,7 @@ _ENFORCED = (
 
 @dataclass
 class _Schema:
-    """What stands between the parentheses of a table, as it is read."""
+    """The columns and constraints of a table, filled in as they are read."""
 
     columns: list[ColumnDefinition] = field(default_factory=list)
     watermark: WatermarkDefinition | None = None
@@ -47,7 +47,7 @@ class TableGrammar(QueryGrammar):
     def create_table(
         self, position: Position, is_temporary: bool, mode: Literal["create", "replace", "create or replace"]
     ) -> Statement:
-        """What follows CREATE [TEMPORARY] TABLE."""
+        """The statement behind its words CREATE [TEMPORARY] TABLE."""
         if_not_exists = self.if_not_exists()
         path = self.path()
         start = self.token
@@ -227,7 +227,7 @@ class TableGrammar(QueryGrammar):
     # ALTER TABLE
 
     def alter_table(self, position: Position) -> Statement:
-        """What follows ALTER TABLE."""
+        """The statement behind its words ALTER TABLE."""
         if_exists = self.if_exists()
         path = self.path()
         change = self._change(path)

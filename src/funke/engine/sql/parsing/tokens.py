@@ -99,8 +99,9 @@ def _sqlglot_tokens(text: str) -> list[SqlglotToken]:
 
 
 def _start_of_unclosed(text: str) -> int:
-    """Where the string, name or comment begins that has no end: the last offset up to which the text is well-formed."""
+    """The start of the string, name or comment that has no end: the last offset up to which the text is well-formed."""
     starts = [index for index, character in enumerate(text) if character in "'`/xX"]
+    # Each try reads the text again, which only a statement with an error pays for.
     for start in reversed(starts):
         try:
             _FlinkTokenizer().tokenize(text[:start])

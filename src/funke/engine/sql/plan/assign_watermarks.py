@@ -38,6 +38,7 @@ class AssignWatermarks(WatermarkAssigner, PassThrough):
         return self, same_columns(self)
 
     def with_watermarks(self, consumer_step: WatermarkStep | None) -> PlanNode:
+        # Event time begins here: watermarks from below are not passed on, so nothing below has to cut batches for them.
         return replace(self, input=self.input.with_watermarks(None), step=consumer_step)
 
     def title(self, style: ExplainStyle) -> str:

@@ -96,6 +96,7 @@ class Calc(Calculation, PlanNode):
         return node, {old: new for new, old in enumerate(kept)}
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        # CURRENT_WATERMARK differs from row to row with the watermark in front of them, so batches must end at each.
         calls = (call for each in (*self.expressions, self.condition) for call in calls_in(each))
         asks_watermark = any(call.call.function.name == CURRENT_WATERMARK for call in calls)
         return EVERY_WATERMARK if asks_watermark else consumer_step

@@ -48,7 +48,7 @@ _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "a
 
 @dataclass(frozen=True)
 class ExplainStyle:
-    """How a section of EXPLAIN writes expressions."""
+    """The form in which a section of EXPLAIN writes expressions."""
 
     is_logical: bool = False
     is_infix: bool = False
@@ -84,6 +84,7 @@ def _function_text(expression: BoundFunction, style: ExplainStyle) -> str:
         target = to_full_sql_text(with_nullable(expression.type, True))
         short = f"{name.upper()}({arguments[0]}"
         return f"{short}):{target}" if style.is_logical else f"{short} AS {target})"
+    # =(a, 1) in the physical plan, (a = 1) in the execution plan.
     if name in _INFIX and style.is_infix and len(arguments) > 1:
         return f"({f' {name.upper()} '.join(arguments)})"
     return f"{name.upper()}({', '.join(arguments)})"
@@ -111,7 +112,7 @@ def field_names(columns: Sequence[Column], indexes: Sequence[int] | None = None,
 
 
 def order_text(columns: Sequence[Column], keys: Sequence[SortKey]) -> str:
-    """What rows are sorted by."""
+    """The keys of an order: ts ASC, price DESC."""
     return ", ".join(f"{columns[each.index].name} {'ASC' if each.is_ascending else 'DESC'}" for each in keys)
 
 
@@ -124,6 +125,7 @@ def limit_parts(offset: int, limit: int | None) -> list[str]:
 def column_name(column: Column) -> str:
     """The name of a column; those that are computed for an aggregation have a number behind their name."""
     name, _, number = column.name.rpartition("$")
+    # EXPR$0 is a name that Calcite gives.
     return name if name and number.isdigit() and name != "EXPR" else column.name
 
 

@@ -50,6 +50,7 @@ def lower(relation: Relation, settings: Settings | None = None) -> PlanNode:
     """
     if isinstance(relation, PlanNode):
         return relation
+    # Inputs first: the rules ask them for their changes and keys, so they must be nodes already.
     changed = with_inputs(relation, lambda each: lower(each, settings))
     stream_rule = None if settings is None else _STREAM_RULES.get(type(changed))
     if stream_rule is not None:

@@ -55,6 +55,7 @@ class MatchRecognize(Matches, PlanNode):
 
     def kept_columns(self) -> list[int]:
         """The columns of a row that its match needs."""
+        # A partial match holds its rows as long as it lives, so each column less is memory in all of them.
         kept = {*self.before_measures, *self.behind_measures}
         for each in self.lookups():
             if each.aggregate is not None:
@@ -64,7 +65,7 @@ class MatchRecognize(Matches, PlanNode):
         return sorted(kept)
 
     def counts_matches(self) -> bool:
-        """Whether some measure has the number of the match."""
+        """True if a measure has the number of the match."""
         return any(each.kind == "match number" for each in self.lookups())
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
@@ -199,7 +200,7 @@ class MatchRecognize(Matches, PlanNode):
         return self._lookup_text(lookup, lambda index: strings.column(self.input, index))
 
     def meaning_text(self, strings: ColumnStrings) -> str:
-        """What is a match."""
+        """The definition of a match."""
         conditions = []
         for each in self.definitions:
             if each.lookups is None:

@@ -52,7 +52,7 @@ Pruned: TypeAlias = "tuple[PlanNode, Moves]"
 
 @dataclass(frozen=True)
 class Distribution:
-    """How the rows of an input reach the subtasks of a node; by itself: they stay where they are."""
+    """The distribution of an input's rows over the subtasks of a node; this base class leaves them where they are."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class PlanNode(Relation, ABC):
 
     @property
     def state_name(self) -> str:
-        """What savepoints know its state by: never derived from the name of a class. Empty: it keeps no state."""
+        """The name of its state in savepoints: never derived from the name of a class. Empty: it keeps no state."""
         return ""
 
     @classmethod
@@ -124,7 +124,7 @@ class PlanNode(Relation, ABC):
 
     @property
     def has_retractions(self) -> bool:
-        """Whether rows that it has emitted may be taken back."""
+        """True if rows that it has emitted may be taken back."""
         return bool(self.changelog() & RETRACTIONS)
 
     @abstractmethod
@@ -132,7 +132,7 @@ class PlanNode(Relation, ABC):
         """For each input whether it needs UPDATE_BEFORE, if its own consumer does (`consumer_needs`) or not."""
 
     def can_omit_before(self) -> bool:
-        """Whether it can do without UPDATE_BEFORE in its output, as far as its inputs can where it asks them to."""
+        """True if its output can do without UPDATE_BEFORE, as far as its inputs can where it asks them to."""
         needed = self.needs_before(False)
         return all(each or source.can_omit_before() for source, each in zip(self.inputs, needed))
 
@@ -164,7 +164,7 @@ class PlanNode(Relation, ABC):
 
     @abstractmethod
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
-        """How finely watermarks must stand in its inputs, for itself and for a consumer that needs `consumer_step`."""
+        """The watermarks that its inputs must have, for itself and for a consumer that needs `consumer_step`."""
 
     def with_watermarks(self, consumer_step: WatermarkStep | None) -> PlanNode:
         """The plan of this node for a consumer that looks at watermarks that finely; None does not look at them."""
@@ -178,7 +178,7 @@ class PlanNode(Relation, ABC):
         """The node with its attributes, as EXPLAIN shows it."""
 
     def hints_text(self) -> str:
-        """What EXPLAIN says of the hints that it follows, behind its attributes."""
+        """The hints that it follows, as EXPLAIN shows them behind its attributes."""
         return ""
 
     def phases(self) -> tuple[PlanNode, ...]:
@@ -187,7 +187,7 @@ class PlanNode(Relation, ABC):
 
     @abstractmethod
     def column_text(self, strings: ColumnStrings, index: int) -> str:
-        """What a column is computed of, down to the columns of tables; part of the meaning of state."""
+        """The origin of a column, down to the columns of tables; part of the meaning of state."""
 
     def row_conditions(self, strings: ColumnStrings) -> Iterator[str]:
         """The conditions that the rows of this node (not those of its inputs) have passed."""
@@ -196,11 +196,11 @@ class PlanNode(Relation, ABC):
     # At run time
 
     def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
-        """What its state means; None without state, or if only the progress of time is kept."""
+        """The meaning of its state; None without state, or if only the progress of time is kept."""
         return None
 
     def state_growth(self) -> tuple[StateGrowth, ...]:
-        """What it keeps of each input, and what makes that grow; as far as that is said."""
+        """The state that it keeps of each input, and the reason why it grows; empty where nothing is reported."""
         return ()
 
     def create(self, task: TaskInfo) -> Operator:
@@ -257,7 +257,7 @@ class DetachedInput(PlanNode):
 
     @staticmethod
     def of(node: PlanNode) -> DetachedInput:
-        """What a subtask knows of a node that another one reads."""
+        """The stand-in for a node that runs elsewhere."""
         return DetachedInput(node.columns, node.changelog(), node.upsert_keys())
 
     def changelog(self) -> Kinds:

@@ -1,4 +1,4 @@
-"""Which columns a pruned node keeps, and where those that aggregates look at are then."""
+"""The columns that pruning keeps, and the new indexes of those that aggregates read."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def used_by(aggregates: Iterable[BoundAggregate]) -> set[int]:
     """The columns that aggregates look at."""
     used: set[int] = set()
     for each in aggregates:
+        # An argument below 0 is a word of the call, not a column.
         used.update(index for index in each.arguments if index >= 0)
         if each.condition is not None:
             used.add(each.condition)
@@ -27,7 +28,7 @@ def used_by(aggregates: Iterable[BoundAggregate]) -> set[int]:
 
 
 def moved_aggregate(aggregate: BoundAggregate, moves: Moves) -> BoundAggregate:
-    """The same aggregate of columns that stand elsewhere."""
+    """The aggregate with its columns at their new indexes."""
     arguments = tuple(index if index < 0 else moves[index] for index in aggregate.arguments)
     condition = None if aggregate.condition is None else moves[aggregate.condition]
     return replace(aggregate, arguments=arguments, condition=condition)

@@ -16,7 +16,7 @@ __all__ = ["only", "without_unused"]
 
 
 def without_unused(node: PlanNode) -> PlanNode:
-    """The same rows and columns, of which nothing else is computed."""
+    """The node without everything that its own columns do not need."""
     return only(node, range(len(node.columns)))
 
 
@@ -26,6 +26,7 @@ def only(node: PlanNode, needed: Iterable[int]) -> PlanNode:
     pruned, moves = node.pruned(frozenset(indexes))
     if [moves[each] for each in indexes] == list(range(len(pruned.columns))):
         return pruned
+    # A node may keep more than it is asked for (its keys, a time column), and in its own order.
     columns = tuple(node.columns[each] for each in indexes)
     same = (BoundColumn(each.type, moves[index], each.name, each.time) for index, each in zip(indexes, columns))
     return Calc(columns, pruned, tuple(same))

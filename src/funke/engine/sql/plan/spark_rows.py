@@ -16,7 +16,7 @@ class SparkRows(PassThrough):
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the reader has to keep their order."""
+        """True if the reader has to keep their order."""
         return isinstance(self.input, Sort)
 
     def title(self, style: ExplainStyle) -> str:

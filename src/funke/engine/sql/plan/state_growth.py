@@ -1,4 +1,4 @@
-"""How large the state of plans may become: what EXPLAIN PLAN_ADVICE says, and the warning when a job is submitted."""
+"""The growth of state: the advice of EXPLAIN PLAN_ADVICE, and the warning when a job is submitted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["StateGrowth", "growth_below", "read_tables", "warnings_of"]
 
 @dataclass(frozen=True)
 class StateGrowth:
-    """What a node keeps of an input."""
+    """The state that a node keeps of an input."""
 
     # Such as: Join(where=[=(id, id0)])
     owner: str
@@ -53,7 +53,7 @@ def _scans(relation: Relation) -> Iterator[Scan]:
 
 
 def growth_below(node: PlanNode) -> Iterator[StateGrowth]:
-    """What this node and those below it keep, from the first one on."""
+    """The growth of the nodes below, the sources first, and of this node."""
     for each in node.inputs:
         yield from growth_below(each)
     yield from node.state_growth()

@@ -46,6 +46,8 @@ class TableScan(Scan, PlanNode):
         """The rows before updates are kept for a source that does not send them."""
         if not needs_before or self.kinds & _UPDATES != {RowKind.UPDATE_AFTER}:
             return self
+        # Upsert sources such as upsert-kafka send +U without -U. For a consumer that needs both, a ChangelogNormalize
+        # keeps the last row of each key: state as large as the table.
         key = self.primary_key_indexes()
         if key is None:
             raise TableException(

@@ -1,4 +1,4 @@
-"""How finely watermarks must stand among rows.
+"""The granularity of watermarks among rows.
 
 Rows are cut where watermarks stand, and short batches cost more. Where no node looks at event time they are not cut at
 all. Windows whose bounds are multiples of a step do not see a difference between watermarks within one step, and

@@ -60,6 +60,7 @@ class WindowTableFunction(WindowTable, PlanNode):
         return node, {each: moves[each] for each in used} | bounds
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
+        # The windows of a row follow from its own time: watermarks make no difference.
         return consumer_step
 
     def title(self, style: ExplainStyle) -> str:

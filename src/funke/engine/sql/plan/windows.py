@@ -1,4 +1,4 @@
-"""What nodes with windows share: how plans show windows, and which watermarks windows look at."""
+"""Windows in plans: their text in EXPLAIN, and the watermarks at which they close."""
 
 from __future__ import annotations
 

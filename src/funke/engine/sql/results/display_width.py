@@ -1,4 +1,4 @@
-"""How wide texts are on a screen, and texts cut to a width: characters of East Asia take two columns."""
+"""The width of texts on a screen, and texts cut to a width: characters of East Asia take two columns."""
 
 from __future__ import annotations
 

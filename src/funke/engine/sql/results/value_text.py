@@ -140,6 +140,7 @@ _STRINGS: tuple[tuple[type[DataType] | tuple[type[DataType], ...], _Text], ...] 
     (ArrayType, _array_text),
     (MapType, _map_text),
     (MultisetType, _multiset_text),
+    # In front of the type that it inherits from.
     (StructuredType, _structured_text),
     (RowType, _row_text),
 )

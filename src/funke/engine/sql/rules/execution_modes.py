@@ -39,8 +39,11 @@ def in_execution_mode(relation: Relation, settings: Settings, is_streaming: bool
 
 
 def _in_stream(relation: Relation, settings: Settings) -> Relation:
+    # Numbers that no condition limits are left by the ranks for OVER. Needless joins go before chains of joins are
+    # merged, or they would become levels of a chain.
     ranked = with_row_numbers(with_ranks(relation), is_stream=True)
     changed = with_stream_orders(with_multi_joins(without_needless_joins(ranked), settings))
+    # Only now: a deduplication among the ranks gives a table the key that a temporal join needs.
     check_versions(changed)
     reject_changes(changed)
     return changed

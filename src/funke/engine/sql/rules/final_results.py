@@ -1,4 +1,4 @@
-"""Batches give their results once: what tells of every change in streams tells of its last rows alone."""
+"""Batches emit their results once: nodes that emit every change in streams emit their last rows alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _final_join(join: Join) -> PlanNode:
 
 
 def with_final_ranks(relation: Any) -> Any:
-    """The same of the first rows."""
+    """In batch mode the consumer of a Rank or Deduplicate sees its last rows alone."""
     changed = with_inputs(relation, with_final_ranks)
     return FinalRows(changed.columns, changed) if isinstance(changed, Rank | Deduplicate) else changed
 

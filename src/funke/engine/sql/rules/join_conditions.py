@@ -36,7 +36,7 @@ _WITHOUT_LEFT: dict[JoinKind, JoinKind] = {"right": "inner", "full": "left"}
 
 
 def with_join_conditions(relation: Relation) -> Relation:
-    """The same rows; joins know all of their conditions."""
+    """Gives joins all of their conditions, those of WHERE among them."""
     if not _has_join(relation):
         return relation
     while isinstance(relation, Calculation) and isinstance(relation.input, Calculation):
@@ -55,7 +55,7 @@ def with_join_conditions(relation: Relation) -> Relation:
 
 
 def _with_condition_below(outer: Calculation, inner: Calculation) -> Calculation:
-    """The same rows; what a condition says of columns that the inner calculation hands on is looked at there."""
+    """Moves conditions on columns that the inner calculation hands on down to it."""
     if outer.condition is None or not has_join(inner):
         return outer
     conditions = conjuncts(outer.condition)
@@ -101,7 +101,7 @@ def _kind_where(kind: JoinKind, conditions: Iterable[BoundExpression], width: in
 
 
 def _rejects_nulls(condition: BoundExpression, is_of_side: Callable[[int], bool]) -> bool:
-    """Whether a condition is not true for a row that has NULLs on a side."""
+    """True if a condition cannot be true for a row that has NULLs on a side."""
     parts = disjuncts(condition)
     if len(parts) > 1:
         return all(_rejects_nulls(each, is_of_side) for each in parts)
@@ -119,7 +119,7 @@ def rejecting_null(condition: BoundExpression) -> Iterable[int]:
 
 
 def side_of(condition: BoundExpression, width: int) -> str:
-    """Whose columns a condition looks at: those of the left side, of the right side, of both or of none."""
+    """The side whose columns a condition reads: left, right, both or none."""
     used = set(columns_in([condition]))
     if not used:
         return "none"
@@ -127,7 +127,7 @@ def side_of(condition: BoundExpression, width: int) -> str:
 
 
 def _may_move(condition: BoundExpression, kind: JoinKind, width: int) -> bool:
-    """Whether a condition on the rows of a join may be looked at before, or with the join's own."""
+    """True if a condition on the rows of a join may be evaluated before it, or with the join's own."""
     if not is_deterministic(condition):
         return False
     side = side_of(condition, width)

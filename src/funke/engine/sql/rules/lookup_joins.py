@@ -36,7 +36,7 @@ _STRATEGY = "table.optimizer.non-deterministic-update.strategy"
 
 
 def with_lookup_joins(relation: Relation, settings: Settings, is_streaming: bool) -> Relation:
-    """The same rows; lookup joins and snapshot joins know all of their conditions, and how they ask."""
+    """Gives lookup joins and snapshot joins all of their conditions and their settings."""
     if not _has_lookup_join(relation):
         return relation
     # Merged first, so that WHERE is on the columns of the join.

@@ -18,7 +18,7 @@ __all__ = ["with_multi_joins"]
 
 
 def with_multi_joins(relation: Relation, settings: Settings) -> Relation:
-    """The same rows; joins of three inputs and more keep nothing between them."""
+    """Merges joins of three inputs and more, which then keep no rows between them."""
     return _changed(relation, parse_boolean(settings.get("table.optimizer.multi-join.enabled", "false")))
 
 
@@ -36,7 +36,7 @@ def _changed(relation: Relation, is_enabled: bool) -> Relation:
 
 
 def _may_merge(join: Join, is_enabled: bool) -> bool:
-    """Whether a join may be a level of a chain: its condition is computed again whenever a row comes or goes."""
+    """True if a join may be a level of a chain, whose condition is computed again whenever a row comes or goes."""
     is_asked = is_enabled or any(name == MULTI_JOIN for name, _ in join.hints)
     # Flink's MultiJoin has inner and left joins with at least one equality.
     has_form = join.kind in ("inner", "left") and bool(join.left_keys) and not join.equal_nulls
@@ -44,7 +44,7 @@ def _may_merge(join: Join, is_enabled: bool) -> bool:
 
 
 def _without_projection(node: PlanNode) -> tuple[PlanNode, Moves]:
-    """What a node hands on without computing anything, and the indexes that its columns have there."""
+    """The node below projections that compute nothing, and the indexes that the columns have there."""
     if not isinstance(node, Calc) or node.condition is not None:
         return node, same_columns(node)
     columns = [each for each in node.expressions if isinstance(each, BoundColumn)]

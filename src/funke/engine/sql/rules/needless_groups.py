@@ -27,7 +27,7 @@ _SAME_FOR_ONE_ROW = ("sum", "min", "max")
 
 
 def without_needless_groups(relation: Relation) -> Relation:
-    """The same rows; an aggregation by columns that are different in all rows is a calculation."""
+    """Replaces aggregations whose keys contain a unique key of their input by calculations."""
     changed = with_inputs(relation, without_needless_groups)
     return _calculation(changed) if isinstance(changed, Aggregation) and _is_needless(changed) else changed
 

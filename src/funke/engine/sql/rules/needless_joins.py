@@ -14,7 +14,7 @@ __all__ = ["without_needless_joins"]
 
 
 def without_needless_joins(relation: Relation) -> Relation:
-    """The same rows; calculations over such joins read the side that is kept."""
+    """Lets calculations over such joins read the side that is kept."""
     changed: Relation = with_inputs(relation, without_needless_joins)
     if not isinstance(changed, Calculation):
         return changed

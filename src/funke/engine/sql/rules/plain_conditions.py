@@ -97,7 +97,7 @@ def _equal_with_nulls(parts: Sequence[BoundExpression]) -> BoundExpression | Non
 
 
 def _without_common(condition: BoundExpression, parts: Sequence[BoundExpression]) -> list[BoundExpression]:
-    """What all parts of OR have in common, and the rest of them."""
+    """The conditions that all parts of an OR share, and the rest of it."""
     all_conditions = [conjuncts(each) for each in parts]
     first, *others = all_conditions
     # (a AND b) OR (a AND c) is a AND (b OR c): what is common may be a key of a join, or go into a source.

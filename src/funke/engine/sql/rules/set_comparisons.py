@@ -1,4 +1,4 @@
-"""Says how INTERSECT and EXCEPT are computed: rows are counted, in streams looked up on the other side, as in Flink."""
+"""The plans of INTERSECT and EXCEPT: rows are counted, in streams looked up on the other side, as in Flink."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COPIES = Function((REPEATED,), "integer", ArrayType(_TRUTH, False), lambda numb
 
 
 def with_set_comparisons(relation: Relation, is_streaming: bool) -> Relation:
-    """The same rows; comparisons of sets are made of what jobs can run."""
+    """Replaces comparisons of sets by nodes that jobs can run."""
     changed = with_inputs(relation, lambda each: with_set_comparisons(each, is_streaming))
     if not isinstance(changed, SetComparison):
         return changed
@@ -90,7 +90,7 @@ def _looked_up(comparison: SetComparison) -> Relation:
 
 
 def _compared(comparison: SetComparison) -> Relation:
-    """The same where all rows have come: each one knows where it is."""
+    """The result of a batch, in which each row knows on which sides it is."""
     marks = (Column("in_left", _TRUTH), Column("in_right", _TRUTH))
     counted = _counted(comparison, marks, ((True, False), (False, True)), MAX, marks)
     in_left, in_right = _results(comparison, marks)
@@ -105,7 +105,7 @@ def _counted(
     function: AggregateFunction,
     results: tuple[Column, ...],
 ) -> Aggregation:
-    """What a function makes of the marks of each row, those of the left and of the right side."""
+    """An aggregate of the marks of each row, those of the left and of the right side."""
     number = len(comparison.columns)
     call = bind_aggregate(function, [Argument(marks[0].type)], may_be_empty=False)
     aggregates = tuple(BoundAggregate(call, (number + index,)) for index in range(len(marks)))

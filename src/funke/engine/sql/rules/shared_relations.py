@@ -16,7 +16,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Reuse:
-    """What is computed once."""
+    """The parts of a job's queries that are computed once."""
 
     of_parts: bool = True
     # Of sources by themselves; those of equal parts are read once anyway.
@@ -28,13 +28,13 @@ class _Settings(Protocol):
 
 
 def reuse_of(settings: _Settings) -> Reuse:
-    """What the settings of a session say."""
+    """The reuse that the settings of a session ask for."""
     keys = ("table.optimizer.reuse-sub-plan-enabled", "table.optimizer.reuse-source-enabled")
     return Reuse(*(parse_boolean(settings.get(key, "true")) for key in keys))
 
 
 class SharedRelations(Generic[_Result]):
-    """What was made of relations, to be found again for equal ones."""
+    """The results of relations, which are found again for equal ones."""
 
     def __init__(self, reuse: Reuse) -> None:
         self._reuse = reuse
@@ -42,13 +42,13 @@ class SharedRelations(Generic[_Result]):
         self._results: dict[tuple[Any, ...], list[tuple[Relation, _Result]]] = {}
 
     def find(self, relation: Relation) -> _Result | None:
-        """What was made of an equal relation, if that may be used again."""
+        """The result of an equal relation, if it may be used again."""
         if not self._reuse.of_parts or (isinstance(relation, Scan) and not self._reuse.of_sources):
             return None
         return next((result for other, result in self._results.get(_key(relation), ()) if other == relation), None)
 
     def add(self, relation: Relation, result: _Result) -> None:
-        """Something was made of a relation."""
+        """Remembers the result of a relation."""
         self._results.setdefault(_key(relation), []).append((relation, result))
 
 

@@ -19,7 +19,7 @@ _Path = tuple[str, ...]
 
 
 def with_shared_scans(whole: Relation, narrow: Relation) -> Relation:
-    """The same rows: scans of one table that read different columns become one that reads them all.
+    """Merges scans of one table that read different columns into one that reads them all.
 
     `narrow` is what pushing down has made of `whole`, whose scans read all columns.
     """
@@ -71,7 +71,7 @@ def _with_scans(relation: Relation, shared: dict[_Path, Scan]) -> Relation:
 
 
 def _is_choice(relation: Relation) -> TypeGuard[Calculation]:
-    """Whether it only chooses columns of a scan."""
+    """True if it only chooses columns of a scan."""
     return isinstance(relation, Calculation) and isinstance(relation.input, Scan) and relation.condition is None
 
 
@@ -87,7 +87,7 @@ def _names(scan: Scan) -> tuple[str, ...]:
 
 
 def with_shared_watermarks(relation: Relation) -> Relation:
-    """The same rows: watermarks over equal inputs stand as finely as the most exacting consumer needs them.
+    """Sets watermarks over equal inputs as finely as their most exacting consumer needs them.
 
     Where no consumer looks at them, rows stay uncut.
     """

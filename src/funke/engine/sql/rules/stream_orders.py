@@ -1,4 +1,4 @@
-"""Turns ORDER BY into what a stream can do, which has no end at which all of it could be sorted."""
+"""ORDER BY in streams, which have no end at which all rows could be sorted."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ def with_stream_orders(relation: Relation) -> Relation:
         return _limited(changed.input, (), changed.offset, changed.limit)
     if not isinstance(changed, Sort):
         return changed
+    # ORDER BY … LIMIT n is a Top-N without keys: its first rows change as better ones come.
     if changed.limit is not None or changed.offset:
         return _limited(changed.input, changed.keys, changed.offset, changed.limit)
     first = changed.keys[0]
+    # Event time is the only order that a stream can finish: the watermark says that no earlier row follows.
     is_by_time = changed.columns[first.index].time is TimeAttribute.ROWTIME and first.is_ascending
     if not is_by_time:
         raise TableException("Sort on a non-time-attribute field is not supported.")
@@ -41,6 +43,7 @@ def _limited(source: Relation, keys: tuple[SortKey, ...], offset: int, limit: in
     if isinstance(source, Calculation):
         sorting = [source.expressions[key.index] for key in keys]
         columns = [each for each in sorting if isinstance(each, BoundColumn)]
+        # Below the projection the Top-N keeps its input columns, and the expressions are computed for its n rows alone.
         if len(columns) == len(sorting):
             below = tuple(replace(key, index=column.index) for key, column in zip(keys, columns))
             if source.condition is None:

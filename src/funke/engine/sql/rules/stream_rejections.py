@@ -1,4 +1,4 @@
-"""What a query cannot do in a stream, or in a batch, is rejected before its job starts."""
+"""Rejects queries that a stream, or a batch, cannot run, before their job starts."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def reject_in_batches(relation: Relation) -> None:
 
 
 def has_pandas(aggregation: Aggregation) -> bool:
-    """Whether a function of pandas is among the aggregates, which wants all rows of a group at once."""
+    """True if a pandas function is among the aggregates: it needs all rows of a group at once."""
     functions = [each.call.function for each in aggregation.aggregates]
     return any(isinstance(each, UserAggregate) and each.user is not None and each.user.is_pandas for each in functions)

@@ -29,13 +29,13 @@ __all__ = [
 
 
 def is_comparable(data_type: DataType) -> bool:
-    """Whether values are the same, and in the same order, for Spark as they are in tables."""
+    """True if values are equal and ordered for Spark as they are in tables."""
     arrow_type = to_column_type(data_type)
     return not pa.types.is_nested(arrow_type) and not pa.types.is_null(arrow_type)
 
 
 def is_key(data_type: DataType) -> bool:
-    """Whether Spark tells values apart as tables do: it has one zero and takes NaN for a number."""
+    """True if Spark tells values apart as tables do: it has one zero and takes NaN for a number."""
     return is_comparable(data_type) and not isinstance(data_type, APPROXIMATE)
 
 

@@ -79,7 +79,7 @@ class PlanChoice:
             raise ConfigurationError(f"funke.table.batch-plan is 'auto', 'spark' or 'slots', not '{self.mode}'")
 
     def applied(self, relation: Relation, is_for_spark: bool = False) -> Relation:
-        """The same rows, of which Spark computes a part.
+        """The plan, in which `SparkRows` stands for the part that Spark computes.
 
         By itself that is everything up to the last exchange, and what is chosen from tables that Spark reads: what
         looks at single rows behind it stays with the consumer, where rows are Python's already. If Spark takes
@@ -102,11 +102,11 @@ class PlanChoice:
         return with_inputs(relation, self._cut)
 
     def unsupported_reason(self, relation: Relation) -> str | None:
-        """Why Spark cannot compute the rows of a relation; None if it can."""
+        """The reason why Spark cannot compute the rows of a relation; None if it can."""
         return next(self._unsupported_reasons(relation), None)
 
     def reason(self, relation: Relation) -> str:
-        """Why slots compute the rows of a relation."""
+        """The reason why slots compute the rows of a relation."""
         other = "slots join few rows sooner" if self.mode == "auto" else f"funke.table.batch-plan is '{self.mode}'"
         return self.unsupported_reason(relation) or other
 
@@ -151,14 +151,14 @@ def _is_exchanging(relation: Relation) -> bool:
 
 
 def _is_chosen_from_spark(relation: Relation) -> bool:
-    """Whether rows of a table that Spark reads are left out: it may not even have to read them."""
+    """True if a condition leaves out rows of a table that Spark reads: it may not even have to read them."""
     if not isinstance(relation, Calculation) or relation.condition is None or not isinstance(relation.input, Scan):
         return False
     return isinstance(relation.input.table, SparkTableSource)
 
 
 def _is_joined_in_slots(relation: Relation) -> bool:
-    """Whether there is a join, and so few rows that slots can hold them."""
+    """True if there is a join, and so few rows that slots can hold them."""
     if not any(isinstance(each, BatchJoin) for each in _parts(relation)):
         return False
     sizes = [_size_bytes(each) for each in _parts(relation) if isinstance(each, (Scan, Values))]
@@ -173,7 +173,7 @@ def _parts(relation: Relation) -> Iterator[Relation]:
 
 
 def _size_bytes(relation: Scan | Values) -> int | None:
-    """How much is read; None if that is unknown."""
+    """The bytes that are read; None if that is unknown."""
     if isinstance(relation, Values):
         return 0
     return relation.table.size_bytes() if isinstance(relation.table, TableSource) else None

@@ -1,4 +1,4 @@
-"""The sources of rows that Spark computes: what a job reads of a DataFrame plan, or that it reads nothing of one."""
+"""The sources of rows that Spark computes: one reads a DataFrame plan, one is empty because Spark writes the rows."""
 
 from __future__ import annotations
 

@@ -38,6 +38,7 @@ class FoldPartitions:
             last = int((codes != codes[-1]).sum())
             ended = [*waiting, batch.data.slice(0, last)] if last else waiting
             if waiting and not last and keys[0] == key:
+                # A partition is in memory as a whole: frames and LEAD may look at its last row.
                 waiting.append(batch.data)
                 continue
             if ended:

@@ -23,12 +23,13 @@ __all__ = ["has_twin", "twin"]
 
 
 def has_twin(aggregate: BoundAggregate) -> bool:
-    """Whether Spark gives the same result."""
+    """True if Spark gives the same result."""
     call = aggregate.call
     types = call.types
     if call.function is COUNT:
         return not call.is_distinct or (len(types) == 1 and is_key(types[0]))
     if call.function in (SUM, SUM0, AVG):
+        # A sum of floats depends on the order of its rows, which Spark does not keep.
         return isinstance(types[0], INTEGRAL) and not call.is_distinct
     return call.function in (MIN, MAX) and is_key(types[0])
 

@@ -27,7 +27,7 @@ _WIDER = {
 
 
 def carried_input(column: SparkColumn, source_type: Any, data_type: DataType) -> SparkColumn | None:
-    """A column of the Spark type `given` as one of a table; None if only Arrow can make it that."""
+    """A column of the Spark type `source_type` as one of a table; None if only Arrow can convert it."""
     target_type = from_arrow_type(carried_type(data_type))
     if source_type == target_type:
         return column
@@ -50,7 +50,7 @@ def _microseconds(column: SparkColumn, kind: str) -> SparkColumn:
 
 
 def written_output(column: SparkColumn, data_type: DataType, target_type: Any) -> SparkColumn | None:
-    """A column as it is carried as one of the Spark type `wanted`; None if only Arrow can make it that."""
+    """A carried column as one of the Spark type `target_type`; None if only Arrow can convert it."""
     source_type, unit = from_arrow_type(carried_type(data_type)), _unit(data_type)
     if source_type == target_type:
         return column

@@ -190,6 +190,8 @@ class _Frames:
     def scan(self, scan: TableScan) -> _Rows:
         if isinstance(scan.table, SparkTableSource):
             return self._spark_table(scan, scan.table)
+        # The connector's own reader runs in Spark's tasks. Spark's CSV reader and the way of its rows to Python would
+        # take 12 to 14 s for 3 million wide rows, on which an operator works for 0.5 s.
         source = scan.table.create_source()
         enumerator = source.create_enumerator(self._settings.parallelism)
         try:
@@ -202,7 +204,7 @@ class _Frames:
         return self._read(ReadSplits(source.create_reader(), tuple(splits), tasks, scan.columns), tasks, scan.columns)
 
     def _spark_table(self, scan: TableScan, table: SparkTableSource) -> _Rows:
-        """What Spark reads: without a detour if Spark itself can give it the types of the table."""
+        """The rows of a table that Spark reads; not by way of Python if Spark itself can convert the types."""
         frame = table.load(self._spark)
         frame = frame.toDF(*(f"c{index}" for index in range(len(frame.columns))))
         inputs = [
@@ -309,6 +311,7 @@ class _Frames:
         if all(map(has_twin, aggregates)):
             return _Rows.plain(_by_spark(rows, keys, aggregates), columns)
         by = rows.all_at(keys)
+        # Spark sorts, and spills to disk if it must: in Python a task holds only the group under way.
         sorted_rows = rows.frame.repartition(*by).sortWithinPartitions(*by) if by else rows.frame.repartition(1)
         fold = FoldGroups(rows.columns, columns, keys, aggregates, otherwise)
         return replace(rows, frame=sorted_rows).then(fold, columns)
@@ -357,6 +360,7 @@ class _Frames:
             self._done(rows.then(SideColumns(side, own, columns, first), columns))
             for side, (rows, own, first) in enumerate(sides)
         )
+        # mapInArrow has one input, so both sides become one frame; equal keys then come to one task.
         both = replace(one, frame=one.frame.union(other.frame))
         by = both.all_at(range(len(keys)))
         apart = both.frame.repartition(*by) if by else both.frame.repartition(1)
@@ -392,6 +396,8 @@ class _Frames:
         timed = self._done(rows.then(LocalTimes(table.time), (*rows.columns, LOCAL_TIME)))
         own, by = timed.at(width), timed.all_at(keys) or [F.lit(0)]
         in_order = Window.partitionBy(*by).orderBy(own)
+        # A row further behind the one before it than the gap begins a session; counting these rows numbers the
+        # sessions.
         is_first = (F.lag(own).over(in_order) + gap_ms < own).cast("int")
         number = F.sum(F.coalesce(is_first, F.lit(0))).over(in_order)
         numbered = timed.frame.withColumn("session", number)

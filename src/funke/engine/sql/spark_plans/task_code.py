@@ -30,7 +30,7 @@ __all__ = ["PlanSettings", "TaskCode"]
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """What tasks must know of the job."""
+    """The settings of a job that its tasks need."""
 
     parallelism: int = 1
     job_parameters: tuple[tuple[str, str], ...] = ()
@@ -55,13 +55,14 @@ class TaskCode:
         settings: PlanSettings,
         is_written: bool = False,
     ) -> TaskCode:
-        """Of rows with columns as they are carried, or as they are if there are no `inputs`."""
+        """The code of steps for rows that come as Spark carries them, or, without `inputs`, as Spark has read them."""
         return TaskCode(bytes(cloudpickle.dumps((inputs, steps, outputs, is_written))), settings)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         prepare_spark_worker()
         try:
             yield from self._run(batches)
+        # Spark has enough rows, for a LIMIT: that is no failure.
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -84,7 +85,7 @@ class TaskCode:
             yield to_written(output.data, schema) if is_written else to_carried(output.data, outputs, schema)
 
     def _prepare(self) -> None:
-        """As slots are: the program's modules can be imported, and its file systems reached."""
+        """Prepares a task like a slot: the program's modules can be imported, and its file systems reached."""
         install_access(self.storage)
         if self.working_folder is not None:
             os.chdir(self.working_folder)

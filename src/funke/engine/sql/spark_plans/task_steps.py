@@ -36,12 +36,12 @@ class TaskStep(Protocol):
     """A step; is sent to tasks, and knows nothing of Spark."""
 
     def run(self, batches: Batches, task: TaskInfo) -> Batches:
-        """Give what becomes of a task's rows."""
+        """Returns the rows of a task after the step."""
         ...
 
 
 def through(steps: tuple[TaskStep, ...], batches: Batches, task: TaskInfo) -> Batches:
-    """What several steps make of rows."""
+    """The rows after several steps."""
     for step in steps:
         batches = step.run(batches, task)
     return batches
@@ -49,7 +49,7 @@ def through(steps: tuple[TaskStep, ...], batches: Batches, task: TaskInfo) -> Ba
 
 @dataclass(frozen=True)
 class ReadSplits:
-    """What a connector's own reader reads: each row that comes is the number of a share of the splits."""
+    """Reads splits with a connector's own reader: each row that comes is the number of a share of the splits."""
 
     reader: SplitReader
     splits: tuple[Split, ...]
@@ -110,6 +110,8 @@ class InTimeOrder:
         try:
             for batch in batches:
                 yield from running.take(batch)
+                # Event time moves with every batch, so the operator holds the rows of a batch and not of the whole
+                # partition.
                 latest = batch.data.column(self.time)[-1]
                 if latest.is_valid:
                     # Rows of the same time may follow.

@@ -50,6 +50,7 @@ class BackendColumns(KeyedColumns):
         table = self._table(namespace)
         stored = table.get_all(keys)
         if self._layout.ttl_ms:
+            # As in Flink's SQL operators an entry that has expired is absent, whether or not compaction has removed it.
             oldest = self._now_ms() - self._layout.ttl_ms
             stored = [ABSENT if each is ABSENT or each[1] <= oldest else each[0] for each in stored]
         is_known = np.fromiter((each is not ABSENT for each in stored), np.bool_, len(stored))
@@ -62,6 +63,7 @@ class BackendColumns(KeyedColumns):
         return Fetched(keys, columns, is_known, namespace, table)
 
     def store(self, fetched: Fetched, columns: Columns, kept: Array | None = None) -> None:
+        # Writing makes an entry live longer, reading does not (Flink's OnCreateAndWrite).
         times = [self._now_ms()] * len(fetched.keys) if self._layout.ttl_ms else None
         entries = to_entries(columns, times)
         if kept is not None:

@@ -37,7 +37,7 @@ _NOTHING: Array = np.empty(0, np.int64)
 
 @dataclass(frozen=True)
 class SideSpec:
-    """What is known of the rows of an input."""
+    """The properties of the rows of an input."""
 
     schema: pa.Schema
     keys: tuple[int, ...]
@@ -53,12 +53,15 @@ class SideSpec:
 
     @property
     def has_times(self) -> bool:
-        """Whether rows have times: their own, or those at which they were written."""
+        """True if rows have times: their own, or those at which they were written."""
         return self.is_timed or bool(self.ttl_ms)
 
     @property
     def way(self) -> int:
-        """How a row that is taken back, or replaced, is found."""
+        """The way in which a row that is taken back or replaced is found."""
+        # Flink's three kinds of state. A unique key within the join key: one row, which an update replaces. Otherwise a
+        # row is found by a hash of its key, or of all its columns. If rows only come, none is looked for and no hash is
+        # kept.
         if self.unique_key is not None and {*self.unique_key} <= {*self.keys}:
             return ONE_PER_KEY
         return BY_HASH if self.has_retractions or self.unique_key is not None else KEEP_ALL
@@ -66,6 +69,7 @@ class SideSpec:
     @property
     def identity(self) -> Sequence[int]:
         """The columns by which a row is found again."""
+        # With the join key: the same unique key under another join key is another row, which a retraction has to find.
         return range(len(self.schema)) if self.unique_key is None else sorted({*self.unique_key, *self.keys})
 
 
@@ -94,21 +98,21 @@ class JoinSide:
         self._counters: Array = np.zeros(2, np.int64)
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self._rows.count - self.gone
 
     @property
     def gone(self) -> int:
-        """How many rows are gone and still take room."""
+        """The number of rows that are gone and still take room."""
         return int(self._counters[0])
 
     def counts(self, numbers: Array) -> Array:
-        """How many rows there are with each of these keys."""
+        """The number of rows with each of these keys."""
         self._reserve_keys(int(numbers.max(initial=-1)) + 1)
         return np.where(numbers >= 0, self._length[numbers], 0).astype(np.int64)
 
     def pairs(self, numbers: Array, most: int) -> tuple[Array, Array | None, Array]:
-        """How many rows there are with each of these keys; those rows, and beside each the index of its key.
+        """The number of rows with each of these keys; those rows, and beside each the index of its key.
 
         They are None if there are more than `most`, and good until the next call.
         """
@@ -132,7 +136,7 @@ class JoinSide:
         return rows
 
     def is_live(self, rows: Array, now_ms: int) -> Array | None:
-        """Which rows have not expired; None if rows do not expire."""
+        """True for rows that have not expired; None if rows do not expire."""
         return None if not self._spec.ttl_ms else self._times[rows] > now_ms - self._spec.ttl_ms
 
     def touch(self, rows: Array, now_ms: int) -> None:
@@ -145,7 +149,7 @@ class JoinSide:
         return self._rows.take(rows, indexes)
 
     def words(self) -> Array | None:
-        """Where the columns of rows stand, for loops; None if there are none for them."""
+        """The addresses of the columns for loops; None if loops cannot read them."""
         return self._rows.words() if self._rows.count else None
 
     def add(self, data: pa.RecordBatch, numbers: Array, takes_in: Array, matches: Array, now_ms: int | Array) -> None:
@@ -157,7 +161,7 @@ class JoinSide:
     def add_batch(
         self, batch: BatchColumns, numbers: Array, takes_in: Array, matches: Array, now_ms: int | Array
     ) -> None:
-        """The same, of columns that loops may have looked at already."""
+        """As `add`, for columns whose addresses may have been read already."""
         data = batch.data
         (chosen,) = np.nonzero((numbers >= 0) & (takes_in != 0))
         added = len(chosen)
@@ -309,6 +313,7 @@ class JoinSide:
 
 
 def _filled(size: int, value: int) -> Array:
+    # 32 bits are enough for the rows of a slot, and take half of the memory.
     return np.full(size, value, np.int32)
 
 

@@ -1,4 +1,4 @@
-"""What was found for rows, so that a row that is taken back takes back the same."""
+"""The results of lookups, kept by row: a row that is taken back takes back what it was joined with."""
 
 from __future__ import annotations
 
@@ -64,6 +64,8 @@ class KeptLookups:
             entries = self._rows.get(key)
             if not entries:
                 continue
+            # Equal rows may have been joined with different versions of the table. Which of them goes cannot be told:
+            # the last.
             _, own, came_ms = entries.pop()
             self._live -= 1
             if not self._ttl_ms or came_ms > now_ms - self._ttl_ms:
@@ -93,6 +95,8 @@ class KeptLookups:
         left, right, is_found = [], [], []
         for row, indexes, _ in entries:
             left.append(np.full(max(len(indexes), 1), row))
+            # A row without a match stands here, too, with `$found` false: when it is taken back, it must not be
+            # unknown.
             right.append(indexes if len(indexes) else _NONE)
             is_found.append(np.full(max(len(indexes), 1), bool(len(indexes))))
         rows = np.concatenate([_NOTHING, *left])

@@ -71,6 +71,8 @@ class KeyIndex:
                 return strings.find(ByteKeys.of_column(keys.column))
             return np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
         numbers = np.fromiter(map(self._others.get, keys, repeat(-1)), np.int64, len(keys))
+        # The same key may come in an array now and in a list later, after a restore or beside a NULL: lists are divided
+        # among the same three indexes.
         integers, strings_there = self._divided(keys)
         if len(integers):
             numbers[integers] = self._integers.find(_integers(keys, integers))

@@ -35,7 +35,7 @@ class KeyNumbers:
         self._by_bytes: dict[bytes, int] = {}
 
     def __len__(self) -> int:
-        """How many numbers are given."""
+        """The number of keys that have numbers."""
         if not self._has_columns:
             return 1
         if self._is_integer:
@@ -76,6 +76,7 @@ class KeyNumbers:
         (column,) = columns
         if not column.null_count:
             return self._integers.intern(_integers(column)) + 1
+        # NULL always has 0, and the others are counted from 1 on even if none has come yet.
         numbers: Array = np.zeros(count, np.int64)
         is_there = column.is_valid()
         numbers[np.asarray(is_there)] = self._integers.intern(_integers(column.filter(is_there))) + 1

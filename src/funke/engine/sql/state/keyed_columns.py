@@ -87,7 +87,7 @@ class KeyedTable(ABC):
         """A checkpoint was given up."""
 
     def close(self) -> None:
-        """Lets go of everything."""
+        """Releases files and memory."""
 
 
 class KeyedColumns(KeyedTable):

@@ -18,7 +18,8 @@ __all__ = ["KeyedColumnsOperator", "KeyedTableOperator", "create_columns", "crea
 
 
 def is_in_memory(context: OperatorContext) -> bool:
-    """Whether keyed state is in the memory of the slot."""
+    """True if keyed state is in the memory of the slot."""
+    # As in Flink the option `state.backend.type` is for streaming jobs.
     return context.task.is_batch or context.task.backend.name == "hashmap"
 
 

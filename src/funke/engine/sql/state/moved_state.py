@@ -1,4 +1,4 @@
-"""State of before whose parts stand in another order: entries and rows as an operator wants them now."""
+"""Converts restored state whose parts have moved: entries and rows in the order of the query as it is now."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ Change = Callable[[Any], Any]
 
 
 def moved_part(part: GroupPart, changes: Mapping[str, Change]) -> GroupPart:
-    """The same part; what tables of these names have for each key is changed."""
+    """A part with the entries of the tables of these names changed."""
     tables = {}
     for table_id, table in part.tables.items():
         change = changes.get(table_id.name)
         if change is not None and table_id.has_ttl:
+            # With a time to live an entry is a pair: the values, and when they were written.
             table = {key: (change(values), time) for key, (values, time) in table.items()}
         elif change is not None:
             table = {key: change(values) for key, values in table.items()}
@@ -35,7 +36,7 @@ def behind(count: int, moves: PartMoves) -> Change:
 
 
 def moved_rows(rows: ColumnBatch, moves: PartMoves, first: int = 0) -> ColumnBatch:
-    """Rows with their columns where they are now, behind the first ones, which stay."""
+    """Rows with the columns of the query as it is now; the first columns stay."""
     indexes = [*range(first), *(first + index for index in moves.indexes())]
     names = [str(index) for index in range(len(indexes))]
     return rows.with_data(pa.RecordBatch.from_arrays([rows.data.column(index) for index in indexes], names=names))

@@ -1,4 +1,4 @@
-"""What rows are sorted by as numbers of 64 bits, and texts where numbers do not decide: loops compare nothing else."""
+"""The order of rows as words of 64 bits, and as bytes where words do not decide: loops compare nothing else."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _needs_two(kind: pa.DataType) -> bool:
-    """Whether all words are values, so that NULL needs another one; or one is too small for the values."""
+    """True if NULL needs a word of its own because all words are values, or if one word is too small for the values."""
     if pa.types.is_decimal128(kind):
         return bool(kind.precision > _WHOLE_DIGITS)
     return bool(pa.types.is_integer(kind) and kind.bit_width == 64)
@@ -94,6 +94,7 @@ def _words(column: pa.Array, key: SortKey) -> list[Array]:
     is_null = np.asarray(column.is_null()) if column.null_count else None
     words = _decimal_words(column) if pa.types.is_decimal128(kind) else [_number_words(column)]
     if not key.is_ascending:
+        # Not with a minus, which the least number does not have.
         words = [~each for each in words]
     if is_null is not None:
         words = [np.where(is_null, null, each) for each in words]
@@ -110,6 +111,7 @@ def _number_words(column: pa.Array) -> Array:
         numbers = np.asarray(column.cast(pa.float64()).fill_null(0.0))
         # One form of zero, and one of NaN, which stands behind everything.
         bits = np.where(np.isnan(numbers), np.nan, numbers + 0.0).view(np.int64)
+        # As integers, the bits of positive floats are in order, and those of negative ones in the opposite order.
         return np.where(bits < 0, bits ^ _MOST, bits)
     plain = to_plain(column)
     if plain.null_count:
@@ -123,6 +125,7 @@ def _decimal_words(column: pa.Array) -> list[Array]:
     if data is not None:
         both = np.frombuffer(data, np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
     low, high = both[::2], both[1::2]
+    # A decimal has 128 bits, the low half first. That half has no sign, so its highest bit is turned round.
     return [low] if column.type.precision <= _WHOLE_DIGITS else [high, (low.view(np.uint64) ^ _SIGN).view(np.int64)]
 
 
@@ -138,6 +141,7 @@ def _content(column: pa.Array) -> pa.Array:
     else:
         content = column.cast(pa.binary()).cast(_BYTES) if not pa.types.is_large_binary(column.type) else column
     content = content.fill_null(b"")
+    # Two zeros end a text; a zero within it is followed by 255. So 'a' stands in front of 'a\0' and of 'ab'.
     content = pc.replace_substring(content, b"\0", b"\0\xff")
     return pc.binary_join_element_wise(content, pa.scalar(b"\0\0", _BYTES), pa.scalar(b"", _BYTES))
 

@@ -33,6 +33,7 @@ class TimedSide(JoinSide):
 
     def near(self, numbers: Array, counts: Array, times: Array, before_ms: int, behind_ms: int) -> tuple[Array, Array]:
         """The pairs of given rows and of rows with the same key that are as near: indexes, and numbers of rows."""
+        # The rows of a key are not sorted by time: each new row is compared with all that its key keeps.
         rows = self.matching(numbers, int(counts.sum()))
         row_of_pair: Array = np.repeat(np.arange(len(numbers)), counts)
         distances = self._times[rows] - times[row_of_pair]
@@ -53,11 +54,11 @@ class TimedSide(JoinSide):
         self._earliest = min(self._earliest, int(times.min(initial=_NEVER)))
 
     def match(self, rows: Array) -> None:
-        """Rows have a match."""
+        """Marks rows as matched."""
         self.matches[rows] = 1
 
     def has_match(self, rows: Array) -> Array:
-        """Which rows have a match."""
+        """True for rows that have a match."""
         return self.matches[rows] > 0
 
     def times(self, rows: Array) -> Array:
@@ -74,5 +75,6 @@ class TimedSide(JoinSide):
         if len(rows):
             super().remove(rows)
             count = self._rows.count
+            # This looks at all rows, and saves looking again until the first of them can have expired.
             live = self._times[:count][self._row_keys[:count] >= 0]
             self._earliest = int(live.min(initial=_NEVER))

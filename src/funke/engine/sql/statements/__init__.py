@@ -1,1 +1,1 @@
-"""What executing a statement does: to catalogs, settings and modules, or as a plan of what a job has to do."""
+"""Executes statements: they change catalogs, settings and modules, or become plans of jobs."""

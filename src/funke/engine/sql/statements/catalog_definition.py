@@ -1,4 +1,4 @@
-"""How a catalog was made."""
+"""The definition of a catalog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the settings of a session say about how changes are computed: time to live, mini-batches, two phases."""
+"""The options of a session that decide how changes are computed: time to live, mini-batches, two phases."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ def change_settings(session: TableSession, relation: Relation) -> ChangeSettings
     ttl_ms = parse_duration(settings.get("table.exec.state.ttl", "0 ms")).to_millis()
     strategy = choice_of(settings, "table.optimizer.agg-phase-strategy", ("AUTO", "ONE_PHASE", "TWO_PHASE"))
     if not session.is_streaming:
+        # A batch has final results alone: changes are folded as far as possible, and no state expires.
         return ChangeSettings(True, keeps_all=True)
     mini_batch = _mini_batch(settings, relation)
     is_folded = mini_batch is not None
     cleanup = parse_duration(settings.get("table.exec.interval-join.min-cleanup-interval", "0 ms"))
+    # As in Flink a local phase needs a mini-batch, whose rows it aggregates.
     is_two_phase = is_folded and strategy != "ONE_PHASE"
     cleanup_ms = max(cleanup.to_millis(), 0)
     return ChangeSettings(is_folded, ttl_ms, mini_batch, is_two_phase, interval_cleanup_ms=cleanup_ms)

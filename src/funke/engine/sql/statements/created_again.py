@@ -64,6 +64,7 @@ def _column_line(column: ResolvedColumn) -> str:
 
 
 def _options(options: Mapping[str, str]) -> str:
+    # Secrets are masked: the statement of such a table cannot be run as it stands.
     lines = (f"'{key}' = '{_escaped(str(value))}'" for key, value in masked(dict(options)).items())
     return f"WITH {lines_text(sorted(lines))}"
 

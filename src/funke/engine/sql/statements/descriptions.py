@@ -1,4 +1,4 @@
-"""DESCRIBE: the columns of tables, and what catalogs, databases and functions are."""
+"""DESCRIBE: the columns of tables, and the properties of catalogs and databases."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ def _view_rows(session: TableSession, view: CatalogView) -> list[tuple[object, .
 
 
 def _type_text(column: Column) -> str:
+    # Without NOT NULL, for which DESCRIBE has a column of its own.
     text = to_sql_text(with_nullable(column.type, True))
     return text if column.time is None else f"{text} {column.time}"
 

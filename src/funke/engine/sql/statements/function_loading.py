@@ -1,4 +1,4 @@
-"""Functions of the catalog as what they are: objects that were given, or what stands under a name in a module."""
+"""Loads functions of the catalog: objects that a program has registered, or names in a Python module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["DecoratedFunction", "load_function"]
 
 @runtime_checkable
 class DecoratedFunction(Protocol):
-    """What `udf()` and its kin make."""
+    """An object that `udf()`, `udtf()`, `udaf()` or `udtaf()` returns."""
 
     def _to_user_function(self) -> UserFunction: ...
 

@@ -34,7 +34,7 @@ def _names(column: str, names: Iterable[str], statement: Show) -> Outcome:
 
 
 def _filter(statement: Show) -> Callable[[str], bool]:
-    """What keeps the names that LIKE, or NOT LIKE, lets pass."""
+    """A test for the names that LIKE, or NOT LIKE, lets pass."""
     if statement.pattern is None:
         return lambda name: True
     parts = (".*" if each == "%" else "." if each == "_" else re.escape(each) for each in statement.pattern)

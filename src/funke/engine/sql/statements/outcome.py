@@ -1,4 +1,4 @@
-"""What statements give: an answer at once, the rows of a query, or rows for tables."""
+"""The results of statements: an answer at once, the rows of a query, or rows for tables."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class InsertPlan:
 
     @property
     def is_written_by_spark(self) -> bool:
-        """Whether Spark computes all rows and writes them, so that none of them come to slots."""
+        """True if Spark computes all rows and writes them, so that none of them come to slots."""
         return self.sink.takes_frames and isinstance(self.relation, SparkRows)
 
 

@@ -42,6 +42,7 @@ def _statement_set(session: TableSession, statement: syntax.StatementSet) -> Ins
 
 def _compile_plan(session: TableSession, statement: syntax.CompilePlan) -> StatementResult:
     file = Path(statement.file)
+    # A plan that exists wins over the statement: COMPILE AND EXECUTE PLAN then runs what is in the file.
     if not (statement.ignores_existing and file.exists()):
         StoredPlan.of(session, statement.inserts).write(file)
     return Inserts(StoredPlan.read(file).inserts(session)) if statement.is_executed else OK

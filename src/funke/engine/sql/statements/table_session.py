@@ -1,4 +1,4 @@
-"""What an environment of tables knows: its catalogs, functions, modules and settings, and what a name means there."""
+"""The session of a table environment: its catalogs, functions, modules and settings, and the meaning of names."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TableSession:
         return self.binder().bind(query)
 
     def binder(self) -> QueryBinder:
-        """What binds queries."""
+        """A binder of queries with the current namespace and settings."""
         own = tuple(self.functions.list_temporary())
         database, async_calls = self.catalogs.current_database, AsyncCalls.of(self.settings)
         session = Session(self.zone, database, async_calls, self._pandas_rows, own_functions=own)
@@ -192,6 +192,7 @@ class TableSession:
             system = self.functions.find_system(name)
             if system is not None:
                 return load_function(system)
+            # USE MODULES without core takes the built-in functions away.
             own = built_in(name) if self._uses_core else None
             if own is not None:
                 return own
@@ -203,7 +204,7 @@ class TableSession:
 
     @property
     def _pandas_rows(self) -> int:
-        """How many rows a pandas function gets at once, by Flink's options and their defaults."""
+        """The number of rows that a pandas function gets at once, by Flink's options and their defaults."""
         sizes = (("python.fn-execution.bundle.size", "100000"), ("python.fn-execution.arrow.batch.size", "10000"))
         return max(min(int(self.settings.get(key, default)) for key, default in sizes), 1)
 

@@ -64,6 +64,7 @@ def _existing(session: TableSession, identifier: Identifier) -> CatalogView:
 
 def _view(session: TableSession, query: queries.Query, text: str, names: Sequence[str], comment: str) -> CatalogView:
     qualified = _qualified(query, session, _names_of_with(query))
+    # Bound now, too, so that a view that nobody could read is rejected when it is created.
     relation = session.bind(qualified)
     if names and len(names) != len(relation.columns):
         raise ValidationException(

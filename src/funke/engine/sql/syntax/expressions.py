@@ -47,7 +47,7 @@ class Name(Expression):
     positions: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
     def position_of(self, index: int) -> Position | None:
-        """Where a part stands, if that is known."""
+        """The position of a part, if it is known."""
         return self.positions[index] if self.positions else self.position
 
 
@@ -173,7 +173,7 @@ class ScalarQuery(Expression):
 
 @dataclass(frozen=True)
 class OrderItem(Expression):
-    """What rows are sorted by; NULLs count as lowest unless it is said otherwise, as in Flink."""
+    """A sort key; NULLs count as lowest unless it is said otherwise, as in Flink."""
 
     operand: Expression
     is_ascending: bool = True

@@ -1,4 +1,4 @@
-"""Where something stands in a statement."""
+"""Positions in a statement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries as they were written: what a SELECT consists of, and what stands behind FROM."""
+"""Queries as they were written: the parts of a SELECT, and the relations behind FROM."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class With(Query):
 
 
 def items_position(query: Query) -> Position | None:
-    """Where the columns of a query stand: from the first to the last."""
+    """The position of the columns of a query, from the first to the last."""
     if isinstance(query, SetOperation):
         return items_position(query.left)
     positions = [each.position for each in query.items] if isinstance(query, Select) else []
@@ -243,7 +243,7 @@ def items_position(query: Query) -> Position | None:
 
 
 def item_position(query: Query, index: int) -> Position | None:
-    """Where one of the columns of a query stands."""
+    """The position of one of the columns of a query."""
     if isinstance(query, SetOperation):
         return item_position(query.left, index)
     if isinstance(query, Select) and index < len(query.items):

@@ -256,7 +256,7 @@ class Insert(Statement):
     column_positions: tuple[Position, ...] = field(default=(), kw_only=True, compare=False, repr=False)
 
     def position_of(self, column: int) -> Position | None:
-        """Where a column is named, if it is."""
+        """The position of a target column; of the statement if it names none."""
         return self.column_positions[column] if column < len(self.column_positions) else self.position
 
 

@@ -187,7 +187,7 @@ def _trim_text(arguments: tuple[Expression, ...]) -> str:
 
 
 def _json_aggregate_text(name: str, arguments: tuple[Expression, ...]) -> str:
-    """Whether NULLs are kept is part of the name of an aggregate."""
+    """As in Flink the name of such an aggregate says whether NULLs are kept."""
     return _shaped(f"{name}_{summary(arguments[0])}_ON_NULL", *arguments[1:])
 
 

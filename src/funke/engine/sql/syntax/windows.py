@@ -28,7 +28,7 @@ class GroupWindow:
 
 
 def order_item(expression: Expression) -> OrderItem:
-    """Return what rows are sorted by, ascending unless it says otherwise."""
+    """Return a sort key, ascending unless the expression says otherwise."""
     return expression if isinstance(expression, OrderItem) else OrderItem(expression)
 
 

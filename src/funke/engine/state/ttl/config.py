@@ -13,9 +13,11 @@ __all__ = ["StateTtlConfig"]
 class StateTtlConfig:
     """How long state of one descriptor lives.
 
-    >>> config = StateTtlConfig.new_builder(Time.seconds(1)).update_ttl_on_read_and_write().build()
-    >>> config.get_update_type().name
-    'OnReadAndWrite'
+    >>> from funke.common import Time
+    >>> from funke.datastream.state import StateTtlConfig
+    >>> config = StateTtlConfig.new_builder(Time.hours(1)).update_ttl_on_read_and_write().build()
+    >>> config.get_update_type().name, config.ttl_ms  # for StateDescriptor.enable_time_to_live()
+    ('OnReadAndWrite', 3600000)
     """
 
     class UpdateType(Enum):

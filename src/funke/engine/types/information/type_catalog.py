@@ -20,8 +20,11 @@ __all__ = ["Types"]
 class Types:
     """Gives every type a short name.
 
+    >>> from funke.common import Types
     >>> Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
     RowTypeInfo(name: String, age: Integer)
+    >>> Types.MAP(Types.STRING(), Types.LIST(Types.LONG()))
+    MapTypeInfo<String, ListTypeInfo<Long>>
     """
 
     @staticmethod

@@ -17,6 +17,13 @@ class TypeInformation:
 
     A *coercer* turns a Python value into the value that leaves a typed edge: integers wrap as in Java, 32-bit floats
     lose precision, sequences become rows or tuples. ``None`` instead of a coercer means that values pass unchanged.
+
+    >>> from funke.common import TypeInformation, Types
+    >>> from funke.datastream import StreamExecutionEnvironment
+    >>> pair: TypeInformation = Types.TUPLE([Types.STRING(), Types.INT()])
+    >>> orders = StreamExecutionEnvironment.get_execution_environment().from_collection([("tea", 3)], pair)
+    >>> orders.get_type() == pair
+    True
     """
 
     _coercer_cache: Any = _UNBUILT

@@ -26,9 +26,12 @@ __all__ = [
 class DataType:
     """The type of a value in a table, and whether the value may be null.
 
-    >>> from funke.engine.types.logical.data_types import DataTypes
-    >>> DataTypes.BIGINT().not_null()
-    BigIntType(false)
+    >>> from funke.table import DataTypes
+    >>> from funke.table.udf import DataType, udf
+    >>> def rounded(result_type: DataType):
+    ...     return udf(round, result_type=result_type)
+    >>> DataTypes.INT().not_null() == DataTypes.INT(nullable=False)
+    True
     """
 
     def __init__(self, nullable: bool = True) -> None:
@@ -115,7 +118,20 @@ class RawType(DataType):
 
 
 class UserDefinedType(DataType):
-    """A type made by the user, stored as another one."""
+    """A type made by the user, stored as another one.
+
+    >>> from funke.table import DataTypes, UserDefinedType
+    >>> class Celsius(UserDefinedType):
+    ...     @classmethod
+    ...     def sql_type(cls):
+    ...         return DataTypes.DOUBLE()
+    ...     def serialize(self, obj):
+    ...         return obj["degrees"]
+    ...     def deserialize(self, datum):
+    ...         return {"degrees": datum}
+    >>> Celsius().from_sql_type(Celsius().to_sql_type({"degrees": 21.5}))
+    {'degrees': 21.5}
+    """
 
     @classmethod
     def type_name(cls) -> str:

@@ -36,8 +36,13 @@ _UNIT = Resolution.IntervalUnit
 class DataTypes:
     """Makes data types.
 
-    >>> DataTypes.ROW([DataTypes.FIELD("price", DataTypes.DECIMAL(10, 2))])
-    RowType(RowField(price, DecimalType(10, 2, true), ...))
+    >>> from funke.table import DataTypes
+    >>> price = DataTypes.FIELD("price", DataTypes.DECIMAL(10, 2))
+    >>> order = DataTypes.ROW([DataTypes.FIELD("id", DataTypes.INT()), price])
+    >>> order.field_names(), order.field_types()
+    (['id', 'price'], [IntType(true), DecimalType(10, 2, true)])
+    >>> DataTypes.ARRAY(DataTypes.INT()).not_null()
+    ArrayType(IntType(true), false)
     """
 
     @staticmethod

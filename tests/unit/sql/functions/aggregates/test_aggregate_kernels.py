@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import math
+import pickle
+import random
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -142,6 +146,39 @@ def test_rows_are_taken_back(name_and_type: tuple[str, str], data: st.DataObject
     rows, _ = rows_of(call, [0] * len(signs), added + removed, None, signs)
     _, running = kernel.running(kernel.create(1), rows)
     assert same(to_values(running, call.result), expected)
+
+
+@pytest.mark.parametrize(("name", "choose"), [("min", min), ("max", max)])
+@given(st.integers(0, 1 << 30), st.booleans())
+@settings(max_examples=30)
+def test_extremes_of_many_values_that_come_and_go(
+    name: str, choose: Callable[..., float], seed: int, has_nan: bool
+) -> None:
+    chance = random.Random(seed)
+    call = replace(call_of(name, "DOUBLE"), has_retractions=True)
+    kernel = create_kernel(call, has_retractions=True)
+    fields, present = kernel.create(1), []
+    # What is retracted comes from elsewhere: equal, and not the same object.
+    pool = [*map(float, range(100)), *([math.nan] if has_nan else [])]
+    for _ in range(8):
+        values, signs, expected = [], [], []
+        for _ in range(60):
+            is_added = not present or chance.random() < 0.6
+            value = chance.choice(pool) if is_added else present.pop(chance.randrange(len(present)))
+            if is_added:
+                present.append(value)
+            values.append(value)
+            signs.append(1 if is_added else -1)
+            expected.append(choose((each for each in present if not math.isnan(each)), default=None))
+        rows, _ = rows_of(call, [0] * len(values), values, None, signs)
+        fields, running = kernel.running(fields, rows)
+        if not has_nan:
+            assert to_values(running, call.result) == expected
+        # State is written, and read by another attempt; as before, the values are in a plain dict there.
+        written = pickle.dumps(fields[0].tolist())
+        (counts,) = pickle.loads(written)
+        assert type(counts) is dict and sum(counts.values()) == len(present)
+        fields = (np.array([counts], object),)
 
 
 @pytest.mark.parametrize(

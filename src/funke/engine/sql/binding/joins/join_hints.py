@@ -26,7 +26,7 @@ JoinHint = tuple[str, tuple[str, ...]]
 
 
 def bind_join_hints(hints: Hints, source: queries.Relation | None) -> tuple[JoinHint, ...]:
-    """The hints of a query for its joins; as in Flink one without joins does not look at their tables."""
+    """The hints of a query for its joins. As in Flink a query without joins does not check the names of tables."""
     join_hints = tuple((name, _tables(name, options)) for name, options in hints if name in _NAMES)
     if isinstance(source, queries.Join):
         leaves = list(leaves_of(source))
@@ -39,7 +39,7 @@ def bind_join_hints(hints: Hints, source: queries.Relation | None) -> tuple[Join
 
 
 def with_join_hints(joined: Joined, source: queries.Join, hints: Sequence[JoinHint]) -> Joined:
-    """A join with the hints for its two sides, where these are tables; of two sides the left one counts."""
+    """A join with the hints for its sides, if these are tables. A hint that names both is one for the left side."""
     sides = (("LEFT", source.left), ("RIGHT", source.right))
     own = [
         (name, next((side for side, table in sides if _matching_names(tables, [table])), "")) for name, tables in hints

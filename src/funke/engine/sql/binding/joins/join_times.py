@@ -1,6 +1,6 @@
-"""Which joins keep time attributes: interval joins and window joins do; behind other joins times are plain timestamps.
+"""Interval joins and window joins keep time attributes; behind other joins times are plain timestamps.
 
-Which one a join is may depend on WHERE, also on that of a query around it, so that it is looked at once that is bound.
+The kind of a join may depend on WHERE, also on that of a query around it, so it is determined once that is bound.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ __all__ = ["has_join", "with_join_times"]
 
 
 def has_join(relation: Relation) -> bool:
-    """Whether rows come from a join, maybe through calculations."""
+    """Whether rows come from a join, possibly through calculations."""
     while isinstance(relation, Calculation):
         relation = relation.input
     return isinstance(relation, Join)
 
 
 def with_join_times(relation: Relation, conditions: Sequence[BoundExpression]) -> Relation:
-    """The same relation, whose rows fulfil conditions, with the time attributes that it keeps."""
+    """The same relation with the time attributes that it keeps, given the conditions that its rows fulfil."""
     if isinstance(relation, Calculation):
         source = with_join_times(relation.input, conditions_below(relation, conditions))
         return relation if source == relation.input else _reading(relation, source)
     if not isinstance(relation, Join):
         return relation
+    # WHERE filters the rows that an outer join has padded, so it does not bound which rows the join compares.
     own = conditions if relation.kind == "inner" else ()
     width = len(relation.left.columns)
     left = with_join_times(relation.left, [each for each in own if max(columns_in([each]), default=width) < width])

@@ -1,4 +1,4 @@
-"""Gives LATERAL (SELECT …) its meaning: each row together with those of a query that looks at it."""
+"""Binds LATERAL (SELECT …): joins each row with the rows of a query that uses its columns."""
 
 from __future__ import annotations
 
@@ -40,12 +40,14 @@ Joined = tuple[Relation, Scope]
 def bind_lateral_join(
     join: queries.Join, left: Joined, right: Joined, outer: Sequence[BoundExpression], make: MakeBinder
 ) -> Joined:
-    """The meaning of a join with a query that looks at `outer` columns of the rows before it."""
+    """The meaning of a join with a query that uses the `outer` columns of the left side."""
     if join.kind not in ("inner", "left", "cross"):
         raise UnsupportedFeatureError(f"{join.kind.upper()} JOIN LATERAL")
     kind: JoinKind = "left" if join.kind == "left" else "inner"
     (source, left_scope), (query, right_scope) = left, right
     source, query = with_subquery_joins(source), with_subquery_joins(query)
+    # As Flink's CorrelateSortToRankRule: a Top-N keeps n rows of a key. As there, any other limit on rows that depend
+    # on outer columns is rejected.
     first_rows = _first_rows(source, query, outer) if kind == "inner" and _is_plain(join) else None
     if first_rows is not None:
         return first_rows, Scope(
@@ -72,7 +74,7 @@ def bind_lateral_join(
 def _with_condition(
     query: Relation, condition: BoundExpression, source: Relation, outer_columns: list[BoundExpression]
 ) -> Relation:
-    """The query with a condition of its join, for which the columns of the other side are outer ones."""
+    """The query with the condition of its join, in which the columns of the left side are outer columns."""
     if isinstance(condition, BoundConstant) and condition.value is True:
         return query
     width = len(source.columns)
@@ -96,7 +98,7 @@ def _is_plain(join: queries.Join) -> bool:
 
 
 def _first_rows(source: Relation, query: Relation, outer: Sequence[BoundExpression]) -> Relation | None:
-    """The first rows of each key of a table, if that is what is asked for, as in Flink:
+    """The first rows of each key of a table; None if the query has another form than, as in Flink:
 
     FROM (SELECT DISTINCT k FROM t) AS s, LATERAL (SELECT … FROM t WHERE k = s.k ORDER BY … LIMIT n)
     """

@@ -1,4 +1,4 @@
-"""The hint LOOKUP: how a lookup join asks its table."""
+"""The hint LOOKUP, which sets how a lookup join asks its table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from funke.engine.sql.syntax import queries
 
 __all__ = ["LookupHint", "Retry", "bind_lookup_hints"]
 
-# Hints of queries that Flink knows; those of batch joins say how, not what.
+# Hints that Flink knows. Those of batch joins change how a query runs, and not its result.
 _HINT_NAMES = frozenset(
     {
         "BROADCAST",
@@ -35,7 +35,7 @@ Hints = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 @dataclass(frozen=True)
 class Retry:
-    """A key for which nothing was found is asked for again, so often and after such a pause."""
+    """Repeats of a lookup that found nothing: their number, and the pause before each."""
 
     delay_ms: int
     max_attempts: int
@@ -43,7 +43,7 @@ class Retry:
 
 @dataclass(frozen=True)
 class LookupHint:
-    """What a hint says; None leaves it to the options of the table and of the session."""
+    """The settings of a hint; None leaves one to the options of the table and of the session."""
 
     is_async: bool | None = None
     is_ordered: bool | None = None

@@ -1,4 +1,4 @@
-"""Gives JOIN t FOR SYSTEM_TIME AS OF a.proctime its meaning: each row with the rows that a table has for it now."""
+"""Binds JOIN t FOR SYSTEM_TIME AS OF a.proctime: joins each row with the rows that a table has when it arrives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MakeBinder = Callable[[Scope], ExpressionBinder]
 
 @dataclass(frozen=True)
 class AsyncLookups:
-    """Threads ask for keys: so many requests at a time, each for so long."""
+    """Lookups by threads: the number of requests at a time, and the time limit of each."""
 
     is_ordered: bool = True
     is_key_ordered: bool = False
@@ -45,25 +45,25 @@ class AsyncLookups:
 
 @dataclass(frozen=True)
 class LookupSettings:
-    """How a table is asked; of the options of the table and of the session, and of hints."""
+    """The settings of lookups, from the options of the table and of the session, and from hints."""
 
     # None: the subtask asks, and waits.
     requests: AsyncLookups | None = None
     retry: Retry | None = None
     is_shuffled: bool = False
-    # Whether rows that are taken back must be those that were sent, whatever the table has now.
+    # Whether a retraction must repeat the rows that were sent, even if the table has others by now.
     resolves_updates: bool = False
 
 
 @dataclass(frozen=True)
 class LookupJoin(Relation):
-    """The columns of the input, then those of the rows that a table has for it when a row comes.
+    """The columns of the input, then those of the rows that a table has for a row when it arrives.
 
-    A row for which there is none is left out, or kept with NULLs.
+    A row without any is left out, or kept with NULLs.
     """
 
     input: Relation
-    # A TableSource, and what plans call it.
+    # A TableSource, and its path in plans.
     table: Any
     path: tuple[str, ...]
     primary_key: tuple[str, ...]
@@ -77,7 +77,7 @@ class LookupJoin(Relation):
 
 
 def is_temporal(source: queries.Relation | None) -> bool:
-    """Whether a table is joined as it is at a time."""
+    """Whether a relation is a join with FOR SYSTEM_TIME AS OF."""
     return (
         isinstance(source, queries.Join)
         and isinstance(source.right, queries.TableRef)
@@ -92,7 +92,7 @@ def bind_lookup_join(
     make: MakeBinder,
     hints: Mapping[str, LookupHint] | None = None,
 ) -> tuple[Relation, Scope]:
-    """The meaning of a join with a table as it is now, or as it was; `table` is what the name behind JOIN means."""
+    """The meaning of a join with a table as it is now, or as it was; `table` is the meaning of the name behind JOIN."""
     right: Any = join.right
     relation, scope = left
     time = make(scope).bind(right.as_of)

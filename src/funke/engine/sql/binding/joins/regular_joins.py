@@ -1,4 +1,4 @@
-"""Gives joins behind FROM their meaning: JOIN … ON, USING, NATURAL, CROSS JOIN and commas."""
+"""Binds joins behind FROM: JOIN … ON, USING, NATURAL, CROSS JOIN and commas."""
 
 from __future__ import annotations
 
@@ -64,16 +64,16 @@ Joined = tuple[Relation, Scope]
 class Join(Relation):
     """The columns of the left side, then those of the right side; semi and anti joins have the left ones alone.
 
-    The condition is on the columns of both sides, whatever the kind; without one every pair of rows matches.
+    The condition is on the columns of both sides, also of a semi join; without one every pair of rows matches.
     """
 
     left: Relation
     right: Relation
     kind: JoinKind
     condition: BoundExpression | None = None
-    # How long the rows of each side are kept, as a hint says it.
+    # The time to live of the rows of each side, from the hint STATE_TTL; empty without one.
     ttl_hints: tuple[str, str] = field(default=("", ""), kw_only=True)
-    # How batches join, as hints say it: a name and a side, LEFT or RIGHT.
+    # The hints for batch joins: a name such as BROADCAST, and a side, LEFT or RIGHT.
     hints: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
     @property
@@ -88,7 +88,8 @@ class Join(Relation):
 
 
 def columns_of_join(left: Sequence[Column], right: Sequence[Column], kind: JoinKind) -> tuple[Column, ...]:
-    """The columns of a join: names that occur again get a number; times are plain timestamps behind it."""
+    """The columns of a join. Repeated names get a number, times become plain timestamps."""
+    # A match may be with a row of yesterday, behind the watermark: so the times of a regular join are no event times.
     if kind in ("semi", "anti"):
         return tuple(Column(each.name, each.type) for each in left)
     names = distinct_names([each.name for each in (*left, *right)])
@@ -127,7 +128,7 @@ def bind_join(join: queries.Join, left: Joined, right: Joined, make: MakeBinder)
         return _with_shared(relation, scope, shared, "natural" if join.is_natural else "using")
     condition = None
     if join.condition is not None:
-        # Inside of the condition no row is missing yet, so that nothing is NULL that its table does not have so.
+        # The condition sees rows as they are in their tables: the NULLs of an outer join come behind it.
         within = Scope(scope_columns)
         within.reject_shared(join.condition)
         binder = make(within)
@@ -168,14 +169,14 @@ def _check_conditions(source: queries.Relation | None) -> None:
     if position is not None and source.kind == "cross":
         text = "Cannot specify condition (NATURAL keyword, or ON or USING clause) following CROSS JOIN"
         raise rejected(text, position)
-    # What is not of SQL says TRUE by saying nothing.
+    # A join of the Table API has no word position, and may leave its condition out.
     if position is None and source.word_position is not None and source.kind != "cross" and not source.is_natural:
         text = "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)"
         raise rejected(text, source.word_position)
 
 
 def _reject_converted_keys(condition: Expression, binder: ExpressionBinder, width: int) -> None:
-    """Rejects a text as the key of a number or a time, which Flink would convert elsewhere."""
+    """Rejects a string as the key of a number or a time. Flink converts it only in other conditions."""
     if isinstance(condition, Call) and condition.name == "and":
         for each in condition.arguments:
             _reject_converted_keys(each, binder, width)
@@ -202,7 +203,7 @@ def _type_text(expression: BoundExpression) -> str:
 
 @dataclass(frozen=True)
 class _Shared:
-    """A column that both sides have: its name, its index on each side, and where it is asked for."""
+    """A column that both sides have: its name, its index on each side, and its position in the text."""
 
     name: str
     one: int
@@ -211,7 +212,7 @@ class _Shared:
 
 
 def _shared_columns(join: queries.Join, left: Scope, right: Scope) -> list[_Shared]:
-    """The columns behind USING, or of a natural join those that both sides have."""
+    """The columns of USING, or for a natural join those that both sides have."""
     if join.is_natural:
         mine, theirs = _visible(left), _visible(right)
         position = join.natural_position
@@ -246,13 +247,15 @@ def _equality(left: Scope, right: Scope, shared: _Shared) -> BoundExpression:
 def _with_shared(
     join: Join, scope: Scope, shared_columns: Sequence[_Shared], shared_by: Literal["using", "natural"]
 ) -> Joined:
-    """The join with the shared columns in front: each has the value of the side that has one."""
+    """The join with the shared columns in front."""
     names, pairs = [each.name for each in shared_columns], [(each.one, each.other) for each in shared_columns]
     width = len(join.left.columns)
     same = [BoundColumn(each.type, index, each.name) for index, each in enumerate(join.columns)]
     shared: list[BoundExpression] = []
     for one, other in pairs:
         mine, its = same[one], same[width + other]
+        # A RIGHT JOIN may lack its left row and a LEFT JOIN its right one, so the other side has the value; a FULL JOIN
+        # may lack either.
         first, second = (its, mine) if join.kind == "right" else (mine, its)
         is_enough = join.kind != "full" and mine.type == its.type
         shared.append(first if is_enough else call_of("coalesce", first, second))
@@ -280,6 +283,7 @@ def conditions_of(condition: BoundExpression | None) -> list[BoundExpression]:
     """The conditions that must all be true for one to be; BETWEEN is two."""
     parts: list[BoundExpression] = []
     for each in () if condition is None else conjuncts(condition):
+        # Two bounds of a time make an interval join, whether written as BETWEEN or not. RAND() would be called twice.
         if isinstance(each, BoundFunction) and each.call.function.name == "between" and is_deterministic(each):
             value, low, high = each.arguments
             parts += [call_of(">=", value, low), call_of("<=", value, high)]
@@ -291,9 +295,10 @@ def conditions_of(condition: BoundExpression | None) -> list[BoundExpression]:
 def equal_sides(
     condition: BoundExpression, width: int, name: str = "="
 ) -> tuple[BoundExpression, BoundExpression] | None:
-    """What a condition says must be equal: of the columns of the left side, and of the right side's."""
+    """The two sides of an equality, each on the columns of one input; None for any other condition."""
     if not isinstance(condition, BoundFunction) or condition.call.function.name != name:
         return None
+    # `l.a + 1 = r.b` is a key, by which rows are sent and found; `l.a + r.b = 3` is evaluated for each pair of rows.
     first, second = condition.arguments
     for one, other in ((first, second), (second, first)):
         mine, its = list(columns_in([one])), list(columns_in([other]))

@@ -1,4 +1,4 @@
-"""Gives JOIN LATERAL SNAPSHOT(…) its meaning: each row with the rows that a changing table has when it comes."""
+"""Binds JOIN LATERAL SNAPSHOT(…): joins each row with the rows that a changing table has when it arrives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ONE_ROW = pa.record_batch([pa.nulls(1)], names=[""])
 
 @dataclass(frozen=True)
 class LoadPhase:
-    """Until when rows of the left side wait for those of the right side."""
+    """The end of loading, until which rows of the left side wait for those of the right side."""
 
     # The watermark of the right side that ends it; it may be the time at which the query was planned.
     completed_ms: int
@@ -41,7 +41,7 @@ class LoadPhase:
 
 @dataclass(frozen=True)
 class SnapshotJoin(Relation):
-    """The columns of the left side, then those of the rows that the right side has when a row of the left side comes.
+    """The columns of the left side, then those of the rows that the right side has when a row of the left side arrives.
 
     The times of the left side stay what they are; those of the right side are plain columns.
     """
@@ -51,7 +51,7 @@ class SnapshotJoin(Relation):
     kind: JoinKind
     # On the columns of both sides.
     condition: BoundExpression | None
-    # What the changes of the right side are ordered by; None in batches, which have their last rows alone.
+    # The time column that orders the changes of the right side; None in batches, which only have the last rows.
     right_time: int | None
     load: LoadPhase
     # How long unused keys are kept; None: as long as the session says.
@@ -59,7 +59,7 @@ class SnapshotJoin(Relation):
 
 
 def is_snapshot_join(source: queries.Relation) -> bool:
-    """Whether a table stands there as it is now."""
+    """Whether a relation is, or joins with, a SNAPSHOT."""
     right = source.right if isinstance(source, queries.Join) else source
     return isinstance(right, queries.SnapshotFunction)
 

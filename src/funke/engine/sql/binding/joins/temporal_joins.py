@@ -1,4 +1,4 @@
-"""Gives JOIN t FOR SYSTEM_TIME AS OF a.rowtime its meaning: each row with the version that a table had at its time."""
+"""Binds JOIN t FOR SYSTEM_TIME AS OF a.rowtime: joins each row with the version that a table had at its time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class VersionJoin(Relation):
 
     left: Relation
     right: Relation
-    # What must be equal, of the columns of the left and of the right side.
+    # The sides of equalities, on the columns of the left and of the right side.
     keys: tuple[tuple[BoundExpression, BoundExpression], ...]
     left_time: int
     # None: the table has no time, which is rejected once it is known whether it has a key.

@@ -88,6 +88,7 @@ def _distances(bounds: Sequence[_Bound]) -> tuple[int, int] | None:
     if signs != ["<", ">"]:
         return None
     upper, lower = sorted(bounds, key=lambda each: each.sign[0])
+    # Bounds are inclusive: a distance of more than 5 ms is one of at least 6 ms.
     return lower.distance_ms + (lower.sign == ">"), upper.distance_ms - (upper.sign == "<")
 
 
@@ -99,7 +100,7 @@ def _bound(condition: BoundExpression, columns: Sequence[Column], width: int) ->
     if one is None or other is None:
         return None
     sign = condition.call.function.name
-    # What is equal to something computed is a key.
+    # As in Flink `l.ts = r.ts + INTERVAL '1' HOUR` is a key; only plain columns bound each other by `=`.
     if sign == "=" and not all(isinstance(each, BoundColumn) for each in terms):
         return None
     if one >= width:
@@ -114,13 +115,13 @@ def _bound(condition: BoundExpression, columns: Sequence[Column], width: int) ->
 
 
 def _time_in(term: BoundExpression, columns: Sequence[Column]) -> int | None:
-    """The only column that a term looks at, if it is a time attribute."""
+    """The only column of a term, if it is a time attribute."""
     used = list(columns_in([term]))
     return used[0] if len(used) == 1 and columns[used[0]].time is not None else None
 
 
 def _distance_ms(term: BoundExpression, column: Column) -> int | None:
-    """How far a term is behind its time, computed at the beginning of 1970; None if it is not a time itself."""
+    """The distance of a term from its time, computed for the start of 1970; None if it is not a time itself."""
     if any(call.call.function.name not in _SHIFTS for call in calls_in(term)):
         return None
     batch = pa.record_batch([pa.array([0], pa.int64()).cast(to_column_type(column.type))], names=[""])

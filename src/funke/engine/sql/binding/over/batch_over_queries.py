@@ -1,4 +1,4 @@
-"""Gives OVER its meaning where all rows are there: windows in any order, of any frame, several in one query."""
+"""Binds OVER in batch mode: windows in any order, with any frame, and several in one query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RANKINGS = {function.name: function for function in RANKINGS}
 
 @dataclass(frozen=True)
 class _Partitions:
-    """What rows are parted and sorted by: calls with the same one are computed together."""
+    """The partition and order of a window. Calls with equal ones are computed together."""
 
     partition_by: tuple[int, ...]
     order: tuple[SortKey, ...]
@@ -95,6 +95,8 @@ class BatchOverBinder(OverBinder):
             return Frame(upper=None)
         lower, upper = window.lower, window.upper
         if lower is None or upper is None:
+            # The default of the standard is RANGE up to the current row, with its peers; ROW_NUMBER distinguishes
+            # peers.
             return Frame(is_rows=call.name == "row_number")
         if lower.distance is None and not lower.is_preceding:
             raise rejected("UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary", call.position)
@@ -105,7 +107,7 @@ class BatchOverBinder(OverBinder):
         return frame
 
     def _distance(self, bound: syntax.WindowBound, call: syntax.Call, window: syntax.OverWindow) -> Any:
-        """Rows or values from the current row on, below 0 in front of it; None is unbounded."""
+        """The distance from the current row, below 0 in front of it; None is unbounded."""
         if bound.distance is None:
             return None
         value = bound.distance.value if isinstance(bound.distance, syntax.Literal) else None
@@ -149,5 +151,5 @@ def _check_bounds(frame: Frame, call: syntax.Call) -> None:
 
 
 def _may_be_empty(frame: Frame) -> bool:
-    """As types say it: whether there is a bound besides the current row."""
+    """Whether a frame has a bound besides UNBOUNDED and the current row: as in Flink its results are nullable then."""
     return bool(frame.lower or frame.upper)

@@ -1,4 +1,4 @@
-"""Gives OVER and GROUP BY in one SELECT their meaning: windows over groups see their keys and aggregates."""
+"""Binds OVER and GROUP BY in one SELECT: `SUM(SUM(v)) OVER (ORDER BY k)` is a window over groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_VALUES = (syntax.Star, syntax.Symbol, syntax.TypeArgument)
 
 
 def reject_over_in_having(select: queries.Select) -> None:
-    """A condition on groups comes before their windows."""
+    """Rejects OVER in HAVING, which is evaluated before windows."""
     if select.having is not None and over_in(select.having):
         raise UnsupportedFeatureError("Aggregate functions over windows are not supported yet.")
 
@@ -32,7 +32,7 @@ def reject_over_in_having(select: queries.Select) -> None:
 def groups_of_windows(
     select: queries.Select, binder: GroupedBinder, source: Relation, where: BoundExpression | None
 ) -> Relation:
-    """The groups with everything that windows, and what stands beside them, need of them."""
+    """The groups, with the keys and aggregates that windows and the expressions beside them need."""
     for item in (*select.items, *window_parts(select)):
         for part in _parts_of_groups(item, binder):
             binder.bind(part)
@@ -43,7 +43,7 @@ def groups_of_windows(
 
 
 def _parts_of_groups(expression: syntax.Expression, binder: GroupedBinder) -> Iterator[syntax.Expression]:
-    """What is bound to groups as a whole: all of an expression, but for its windows and their functions."""
+    """The parts of an expression that are bound to groups: all but its windows and their functions."""
     if isinstance(expression, _NO_VALUES):
         return
     is_whole = binder.is_aggregate(expression) or not over_in(expression)

@@ -1,4 +1,4 @@
-"""Gives OVER its meaning: aggregates of the rows before each row, in the order of time or of a column's values."""
+"""Binds OVER in streams: aggregates of the rows before each row, in the order of time or of a column's values."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def over_in(expression: syntax.Expression) -> bool:
 
 
 def window_parts(select: queries.Select) -> Iterator[syntax.Expression]:
-    """What rows are parted and sorted by in the windows of the WINDOW clause."""
+    """The partition and order of the windows of the WINDOW clause."""
     for _, window in select.windows:
         yield from (*window.partition_by, *window.order_by)
 
@@ -117,7 +117,7 @@ class OverBinder(ExpressionBinder):
         windows: Mapping[str, syntax.OverWindow],
     ) -> None:
         super().__init__(scope, session, plain.find)
-        # What is in windows, and beside them, is bound to the columns of the source.
+        # Binds arguments, keys and orders of windows, and expressions beside them, to the columns of the source.
         self._plain = plain
         self._find_aggregate = find_aggregate
         self._windows = windows
@@ -147,7 +147,7 @@ class OverBinder(ExpressionBinder):
                 columns, computed, frame.partition_by, time, frame.is_rows, frame.preceding, aggregates
             )
         if [each.call.function.name for each in aggregates] == ["row_number"]:
-            # The outer query may ask for the first rows alone.
+            # The outer query may ask for the first rows alone: rules/ranks.py makes it a Top-N then.
             return NumberedRows(columns, computed, frame.partition_by, frame.order)
         return SortedAggregation(
             columns,
@@ -183,6 +183,7 @@ class OverBinder(ExpressionBinder):
         if self._frame not in (None, frame):
             raise UnsupportedFeatureError(_SEVERAL_WINDOWS)
         self._frame = frame
+        # RANK has no argument; it compares the values of the order, to see which rows are peers.
         is_by_rank = function.name in ("rank", "dense_rank")
         arguments = [self._order_column(window)] if is_by_rank else self._arguments(call)
         aggregate = self._aggregate(function, call, arguments, frame.preceding not in (None, 0))
@@ -254,7 +255,7 @@ class OverBinder(ExpressionBinder):
         keys = tuple(self._index_of_value(self._plain.bind(each)) for each in window.partition_by)
         order = tuple(sort_key(self._index_of_value(self._plain.bind(each.operand)), each) for each in window.order_by)
         if function.name == "row_number" and (len(order) > 1 or not order[0].is_ascending):
-            # Whether it is a number of all rows shows where it is read.
+            # A Top-N if `WHERE rn <= n` stands around it; if not, rules reject numbers by such an order.
             return _Frame(keys, order, None, is_rows, None)
         rising_order(order)
         column = self._order_column(window)

@@ -1,4 +1,4 @@
-"""Relations of rows by their number in an order: all rows with it, and the first ones of each window."""
+"""Relations of row numbers: all rows with their numbers, and the first rows of each window."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["NumberedRows", "RankedWindows"]
 class NumberedRows(Relation):
     """The rows of the input, each with its number among those of its key by an order as the last column.
 
-    Who reads it may ask for the first ones; numbers of all rows of a stream change with every row.
+    A reader that asks for the first rows makes it a Top-N. Otherwise each new row of a stream changes the numbers of
+    all rows behind it.
     """
 
     input: Relation

@@ -1,4 +1,4 @@
-"""The PATTERN clause: from its text to the stages that the automaton has."""
+"""Parses the PATTERN clause into the stages of the automaton."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\{-|-\}|\{\d*(?:,\d*)?\}\??|[*+?]\??|[()|,]|PERMUTE(?=\()|
 _QUANTIFIER = re.compile(r"^(?:[*+?]|\{(?P<least>\d*)(?P<comma>,)?(?P<most>\d*)\})(?P<reluctant>\?)?$")
 _WORDS = ("{-", "-}", "(", ")", "|", ",", "PERMUTE")
 _STRICT = Contiguity.STRICT
-# Of more there would be thousands of orders.
+# Six parts have 720 orders, seven have 5 040.
 _MOST_PERMUTED = 6
 
 
@@ -45,10 +45,12 @@ def stages_of(text: str) -> tuple[Element, ...]:
 def with_rules(elements: tuple[Element, ...], within_ms: int | None, after_match: str) -> Pattern:
     """A pattern with WITHIN and AFTER MATCH; rejects those that Flink rejects."""
     pattern = Pattern(elements, within_ms, _skip_of(after_match))
+    # `A*` alone would match nothing, at every row.
     if compile_pattern(pattern).can_match_nothing():
         raise TableException(
             "Patterns that can produce empty matches are not supported. There must be at least one non-optional state."
         )
+    # `A B+` would only know that B has ended by the row behind it. Users name that row: `A B+ C` with C AS NOT (…).
     if ends_greedy(elements[-1]):
         raise TableException(
             "Greedy quantifiers are not allowed as the last element of a Pattern yet. Finish your pattern with either "
@@ -130,7 +132,7 @@ class _Reader:
         return elements
 
     def _excluded(self, elements: Sequence[Element]) -> Contiguity:
-        """`{- X*? -}`: rows that are passed by until the next stage fits; `{- X* -}`: any later row may be the next."""
+        """`{- X*? -}` skips rows until the next stage fits; with `{- X* -}` any later row that fits may be the next."""
         self._next()
         if not elements:
             raise self._rejected(". Currently, CEP doesn't support {- -} patterns at the beginning.")
@@ -181,7 +183,7 @@ class _Reader:
 
 
 def _unfolded(branch: list[Element]) -> tuple[tuple[Element, ...], ...]:
-    """The alternatives of a branch that consists of nothing else."""
+    """The alternatives of a branch that has nothing else, so that `((A | B) | C)` is one choice of three."""
     if len(branch) == 1 and isinstance(branch[0], Alternatives) and branch[0].quantifier == Quantifier():
         return branch[0].branches
     return (tuple(branch),)

@@ -1,4 +1,4 @@
-"""Gives MATCH_RECOGNIZE its meaning."""
+"""Binds MATCH_RECOGNIZE."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ def bind_match_recognize(
     variables = _variables(match, names)
     keys = tuple(computed.index(plain.bind(each)) for each in match.partition_by)
     time, order = _order(match, plain, computed, is_streaming)
+    # The columns of PREV and NEXT stand last. The result does not show them.
     own = range(len(source.columns) - offset_count)
     before, behind = keys, tuple[int, ...]()
     if is_all_rows:
-        # As in the standard: what rows are parted and sorted by, the measures, all other columns.
+        # As in the standard: columns of PARTITION BY and ORDER BY, the measures, all other columns.
         sorted_by = [index for index in (time.column, *(each.index for each in order)) if index in own]
         before = tuple(dict.fromkeys((*keys, *sorted_by)))
         behind = tuple(index for index in own if index not in before)
@@ -177,7 +178,7 @@ def _definition(
 
 
 def _is_of_row(lookup: Lookup, stage: int) -> bool:
-    """Whether it is a column of the row that is about to be taken."""
+    """Whether a lookup reads the row that the condition is evaluated for."""
     is_column = lookup.aggregate is None and lookup.kind == "column"
     is_last = is_column and not lookup.is_first and lookup.offset == 0
     return is_last and (not lookup.stages or stage in lookup.stages)
@@ -185,7 +186,7 @@ def _is_of_row(lookup: Lookup, stage: int) -> bool:
 
 @dataclass
 class _Computed:
-    """The source, and what is computed of its rows before they are matched."""
+    """The source, and expressions on its rows that are computed before they are matched."""
 
     source: Relation
     added: list[BoundExpression] = field(default_factory=list)
@@ -199,7 +200,7 @@ class _Computed:
         return len(self.source.columns) + self.added.index(expression)
 
     def column(self, data_type: DataType, index: int) -> BoundColumn:
-        """A column of the rows, or of what is computed of them."""
+        """A column of the source, or of an expression that is computed in front of the matching."""
         own = self.source.columns
         name = own[index].name if index < len(own) else f"$match{index - len(own)}"
         return BoundColumn(data_type, index, name)
@@ -214,7 +215,7 @@ class _Computed:
 
 
 class _MatchBinder(ExpressionBinder):
-    """Binds expressions over matches; their columns are what they look up, in the order of `lookups`."""
+    """Binds expressions over matches; their columns are the values of `lookups`, in this order."""
 
     def __init__(
         self,
@@ -295,7 +296,7 @@ class _MatchBinder(ExpressionBinder):
         )
 
     def _of_one_variable(self, expression: syntax.Expression, what: str) -> tuple[tuple[int, ...], BoundExpression]:
-        """The rows that an expression looks at, and the expression on such a row."""
+        """The stages whose rows an expression uses, and the expression on such a row."""
         variables: set[str] = set()
         inner = self._plain.bind(without_variables(expression, self._variables, variables))
         if len(variables) > 1:

@@ -1,4 +1,4 @@
-"""MATCH_RECOGNIZE as a relation: a pattern whose conditions and measures are expressions over what they look up."""
+"""MATCH_RECOGNIZE as a relation: a pattern whose conditions and measures are expressions over lookups in the match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Definition", "Lookup", "Matches", "Measure"]
 
 @dataclass(frozen=True)
 class Lookup:
-    """What an expression looks up in a match: a column of one of its rows, or an aggregate of several.
+    """A value that an expression reads from a match: a column of one of its rows, or an aggregate of several.
 
     In the result for one row of a match those behind it do not count, unless the lookup is final.
 
@@ -32,23 +32,23 @@ class Lookup:
     aggregate: BoundAggregate | None = None
     # "classifier": the name of the row's stage; "match number": which match of its partition it is.
     kind: Literal["column", "classifier", "match number"] = "column"
-    # Whether it looks at the whole match, also in the result for one of its rows.
+    # Whether it sees the whole match, also in the result for one of its rows (FINAL).
     is_final: bool = False
 
 
 @dataclass(frozen=True)
 class Definition:
-    """The condition of a stage; its columns are those of the row alone, or what it looks up in the match so far."""
+    """The condition of a stage. Its columns are those of the row alone, or lookups in the match so far."""
 
     stage: int
     condition: BoundExpression
-    # None: it looks at the columns of the row that is to be taken.
+    # None: the condition depends on the row alone, so that it is computed for whole batches.
     lookups: tuple[Lookup, ...] | None
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A column of the result, whose columns are what it looks up in the match."""
+    """A column of the result: an expression whose columns are the values of its lookups."""
 
     expression: BoundExpression
     lookups: tuple[Lookup, ...]

@@ -1,4 +1,4 @@
-"""PREV and NEXT: columns of the rows some rows before or behind a row of the match, in the order of its partition.
+"""PREV and NEXT: columns of a row before or behind a row of the match, in the order of its partition.
 
 They are LAG and LEAD over the rows of the pattern, so that they also see rows that are part of no match.
 """
@@ -21,7 +21,7 @@ _FUNCTIONS = {"prev": "lag", "next": "lead"}
 
 
 def with_row_offsets(match: queries.Pattern, is_streaming: bool) -> tuple[queries.Pattern, int]:
-    """The pattern over rows that have a column for each PREV and NEXT, and how many columns these are."""
+    """The pattern over rows with a column for each PREV and NEXT, and the number of these columns."""
     offsets = _Offsets({*names_in(match.pattern), *(name for name, _ in match.subsets)}, is_streaming)
     definitions = tuple((name, offsets.replaced(each)) for name, each in match.definitions)
     measures = tuple(offsets.replaced(each) for each in match.measures)
@@ -91,7 +91,7 @@ def offset_of(call: syntax.Call, default: int) -> int:
 
 
 def without_variables(expression: syntax.Expression, variables: Container[str], in_use: set[str]) -> syntax.Expression:
-    """An expression on single rows; the variables in front of its columns go into `in_use`, "" if there is none."""
+    """An expression on single rows. The variables of its columns are added to `in_use`, "" for a column without one."""
     if not isinstance(expression, syntax.Name):
         return with_children(expression, lambda each: without_variables(each, variables, in_use))
     if len(expression.parts) == 1 or expression.parts[0] not in variables:

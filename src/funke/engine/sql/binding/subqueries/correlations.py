@@ -1,4 +1,4 @@
-"""Gives LATERAL TABLE(f(…)) and UNNEST their meaning: each row together with the rows that are made of it."""
+"""Binds LATERAL TABLE(f(…)) and UNNEST: joins each row with the rows that are computed from it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ MakeBinder = Callable[[Scope], ExpressionBinder]
 class Correlation(Relation):
     """The columns of the input, then those of the rows that a function gives for each of its rows.
 
-    Without a function the only argument is a collection, whose elements are the rows. A row for which nothing is given
-    is left out, or kept with NULLs.
+    Without a function the only argument is a collection, whose elements are the rows. A row without results is left
+    out, or kept with NULLs.
     """
 
     input: Relation
@@ -49,13 +49,13 @@ class Correlation(Relation):
 
 
 def plain_table_function(call: syntax.Call) -> UserFunction | None:
-    """The table function that was given as an object."""
+    """The table function of a call that has the function itself."""
     function: UserFunction | None = call.function
     return function if function is not None and function.kind == "table" else None
 
 
 def is_correlated(source: queries.Relation | None) -> bool:
-    """Whether rows are made of each row of another relation."""
+    """Whether a relation is, or joins with, a table function or UNNEST."""
     right = source.right if isinstance(source, queries.Join) else source
     return isinstance(right, (queries.TableFunction, queries.Unnest))
 

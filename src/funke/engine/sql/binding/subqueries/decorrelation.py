@@ -1,4 +1,4 @@
-"""Makes queries that look at columns of the query around them independent of these, as in Flink.
+"""Makes correlated queries independent of the columns of the query around them, as in Flink.
 
 There are two ways. Conditions are pulled up to the join that the query becomes (`pulled_up`). Where that does not
 suffice the query gives its rows for every value of the outer columns, which become columns of its own (`decorrelated`):
@@ -49,14 +49,14 @@ __all__ = [
 
 
 def outer_columns_in(expression: BoundExpression | None) -> set[int]:
-    """The columns of the query around that an expression looks at."""
+    """The outer columns that an expression uses."""
     if isinstance(expression, BoundOuterColumn):
         return {expression.number}
     return set() if expression is None else {each for part in parts_in(expression) for each in outer_columns_in(part)}
 
 
 def has_outer_columns(relation: Relation) -> bool:
-    """Whether a query looks at columns of the query around it."""
+    """Whether a query is correlated: uses columns of the query around it."""
     return any(map(outer_columns_in, _expressions_of(relation))) or any(map(has_outer_columns, inputs_of(relation)))
 
 
@@ -90,7 +90,8 @@ class PulledUp:
 
 
 def pulled_up(relation: Relation) -> PulledUp | None:
-    """A query whose rows do not depend on outer columns; None if only a part of its conditions does not."""
+    """A query whose rows do not depend on outer columns; None if conditions alone cannot achieve that."""
+    # `EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND r.v > 3)`: the join gets r.k = l.k, and r.v > 3 stays below it.
     if not has_outer_columns(relation):
         return PulledUp(relation)
     if isinstance(relation, Calculation):
@@ -123,7 +124,7 @@ def _pulled_of_calculation(calculation: Calculation) -> PulledUp | None:
 
 
 def _can_move(condition: BoundExpression) -> bool:
-    """Flink's rule does not take up alternatives, nor what has another query in it."""
+    """Whether Flink's rule moves a condition: not if it has OR or another query in it."""
     names = {each.call.function.name for each in calls_in(condition)}
     return "or" not in names and not has_query(condition)
 
@@ -148,8 +149,10 @@ class _Exposed:
 
 
 def _pulled_of_groups(aggregation: Aggregation) -> PulledUp | None:
-    """Groups by the columns that must be equal to outer ones as well."""
+    """Groups that are also by the columns that must be equal to outer ones."""
     below = pulled_up(aggregation.input)
+    # `SELECT MAX(v) FROM r WHERE r.k = l.k` groups by k too, and has the result of each l.k. With r.k < l.k a row of r
+    # would be in the groups of many l.k, which no key of r expresses.
     if below is None or not all(isinstance(_equal_to_outer(each), BoundColumn) for each in below.conditions):
         return None
     more = [each for each in dict.fromkeys(columns_in(below.conditions)) if each not in aggregation.keys]
@@ -210,18 +213,19 @@ def _shifted(expression: BoundExpression, distance: int) -> BoundExpression:
 
 @dataclass(frozen=True)
 class Decorrelated:
-    """A query that gives its rows for every value of the outer columns that it looks at."""
+    """A query that has its rows for every value of the outer columns that it uses."""
 
     relation: Relation
-    # Where the columns of the query are.
+    # The indexes of the columns of the query.
     indexes: tuple[int, ...]
-    # Where the values of the outer columns are.
+    # The indexes of the columns with the values of outer columns.
     outer: Mapping[int, int]
     # Outer columns that may be NULL in rows of the query.
     nullable: frozenset[int] = frozenset()
 
     def equality(self, number: int) -> str:
-        """What compares an outer column with its values here."""
+        """The operator that compares an outer column with its values here."""
+        # Flink joins with =, and loses the rows whose outer column is NULL (docs/flink-differences.md).
         return "is not distinct from" if number in self.nullable else "="
 
 
@@ -275,7 +279,9 @@ class _Decorrelation:
         return Decorrelated(projected, tuple(range(count)), indexes, below.nullable)
 
     def _with_equal_columns(self, below: Decorrelated, condition: BoundExpression) -> Decorrelated:
-        """Outer columns that must be equal to something have its values; all of the condition's, or none."""
+        """Replaces outer columns by what they must be equal to; all of the condition, or none."""
+        # With `r.k = l.k` the values of r.k are the only ones for which the query has rows: the outer side is not read
+        # again.
         missing = outer_columns_in(condition) - set(below.outer)
         equal: dict[int, BoundExpression] = {}
         for each in conjuncts(condition):
@@ -298,10 +304,12 @@ class _Decorrelation:
         return Decorrelated(relation, below.indexes, indexes, below.nullable)
 
     def _with_values(self, below: Decorrelated, needed: set[int], strict: Iterable[int] = ()) -> Decorrelated:
-        """The rows with all values of the outer columns that are missing; NULL is none of those of strict ones."""
+        """The rows joined with all values of missing outer columns. For columns in `strict` NULL matches no row."""
         missing = self._in_order(needed - set(below.outer))
         if not missing:
             return below
+        # `r.v < l.v` has no equality to read values from: r is joined with the distinct l.v. That is a join without a
+        # key, in one subtask, which keeps all rows of both sides.
         values = tuple(self._outer[each] for each in missing)
         columns = tuple(Column(_name_of(each), each.type) for each in values)
         distinct = distinct_rows(Calculation(columns, self._source, values))
@@ -329,7 +337,7 @@ class _Decorrelation:
         return Decorrelated(groups, indexes, outer, below.nullable)
 
     def _join(self, join: Join) -> Decorrelated | None:
-        """A join of which one side, or the condition, looks at outer columns."""
+        """A join of which a side, or the condition, uses outer columns."""
         left, right = self.of(join.left), self.of(join.right)
         is_plain = join.kind == "inner" or (join.kind in ("left", "semi", "anti") and right and not right.outer)
         if left is None or right is None or not is_plain:
@@ -356,7 +364,7 @@ class _Decorrelation:
             outer.setdefault(number, width + position)
         joined = Join(columns, left.relation, right.relation, join.kind, all_true(own))
         kept = indexes[: len(join.columns)]
-        # What is equal to something on one side is not NULL on the other.
+        # An outer column that one side compares with = is not NULL on the other side either.
         certain = {number for side in (left, right) for number in side.outer if number not in side.nullable}
         result = Decorrelated(joined, kept, outer, (left.nullable | right.nullable) - certain)
         if not about_outer:
@@ -377,7 +385,7 @@ class _Decorrelation:
 
 
 def _on(below: Decorrelated, expression: BoundExpression, is_moved: bool = True) -> BoundExpression:
-    """An expression on the columns of a query, on those of the independent one, as far as it has outer ones."""
+    """An expression of a query on the columns of its independent form, which may have the outer columns as well."""
     if is_moved:
         expression = moved(expression, dict(enumerate(below.indexes)))
     columns = below.relation.columns
@@ -390,7 +398,7 @@ def _on(below: Decorrelated, expression: BoundExpression, is_moved: bool = True)
 
 
 def _simplified(condition: BoundExpression) -> BoundExpression | None:
-    """A column is equal to itself unless it is NULL."""
+    """The condition, simplified if it compares a column with itself: that is true unless the column is NULL."""
     if isinstance(condition, BoundFunction) and condition.call.function.name == "=":
         one, other = condition.arguments
         if _is_same(one, other):
@@ -418,7 +426,7 @@ def _rejecting_null(condition: BoundExpression) -> Iterable[int]:
 
 
 def _equal_to_outer(condition: BoundExpression) -> BoundExpression | None:
-    """What a condition says is equal to an outer column."""
+    """The other side of an equality with an outer column; None for any other condition."""
     if not isinstance(condition, BoundFunction) or condition.call.function.name != "=":
         return None
     first, second = condition.arguments

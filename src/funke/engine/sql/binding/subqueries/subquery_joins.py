@@ -1,4 +1,4 @@
-"""Makes joins of the queries within expressions, as Flink does.
+"""Turns queries within expressions into joins, as Flink does.
 
 In WHERE and HAVING a query behind [NOT] IN or EXISTS that stands by itself, or between ANDs, becomes a semi or anti
 join. Any other gives columns that are joined to the rows, of which the expression is computed (`subquery_values.py`).
@@ -53,11 +53,11 @@ _TRUTH = BooleanType(False)
 
 
 def with_subquery_joins(relation: Relation, may_be_semi: bool = True) -> Relation:
-    """The same rows; no expression has a query in it."""
+    """The same relation with joins in place of the queries in its expressions."""
     if not _has_queries(relation):
         return relation
     if isinstance(relation, Aggregation) and isinstance(relation.input, Calculation):
-        # Of FILTER only what is true counts.
+        # FILTER does not distinguish unknown from false.
         filters = {each.condition for each in relation.aggregates if each.condition is not None}
         inner = with_inputs(relation.input, lambda each: with_subquery_joins(each, may_be_semi))
         return replace(relation, input=_joined(inner, may_be_semi, filters))
@@ -111,7 +111,7 @@ def _queries_in(expression: BoundExpression) -> Iterator[BoundSubQuery]:
 def _filtered(
     source: Relation, condition: BoundExpression, may_be_semi: bool
 ) -> tuple[Relation, BoundExpression | None]:
-    """The rows with what a condition is computed of, and the condition without queries."""
+    """The rows with the results of queries as columns, and the condition on these."""
     conditions = [_without_count(part) for each in conjuncts(condition) for part in _parted(each)]
     # A correlated query behind HAVING is none for Flink's rule of semi joins.
     is_having = isinstance(source, Aggregation)
@@ -133,7 +133,7 @@ def _is_true(expression: BoundExpression) -> bool:
 
 
 def _parted(condition: BoundExpression) -> list[BoundExpression]:
-    """The conditions that one with a query consists of."""
+    """The parts of a condition with a query, all of which must be true."""
     if not has_query(condition) or not isinstance(condition, BoundFunction):
         return [condition]
     name, arguments = condition.call.function.name, condition.arguments
@@ -164,12 +164,13 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def _without_zero(condition: BoundExpression) -> BoundExpression:
-    """A comparison of a count, which is 0 instead of NULL: if 0 does not match, the count itself will do."""
+    """A comparison of a count, without the CASE that makes NULL 0 where that makes no difference."""
     if not isinstance(condition, BoundFunction) or condition.call.function.name not in _COMPARED:
         return condition
     name, arguments = condition.call.function.name, list(condition.arguments)
     for index, each in enumerate(arguments):
         other = arguments[1 - index]
+        # For `CASE WHEN c IS NULL THEN 0 ELSE c END > 3` neither NULL nor 0 matches, so `c > 3` is the same.
         count = count_in(each)
         if count is None or not isinstance(other, BoundConstant) or other.value is None:
             continue
@@ -184,7 +185,7 @@ _FLIPPED = {"<": ">", "<=": ">="}
 
 
 def _without_count(condition: BoundExpression) -> BoundExpression:
-    """Whether a query counts any row is whether it has one."""
+    """`(SELECT COUNT(*) …) > 0` as EXISTS; any other condition as it is."""
     if not isinstance(condition, BoundFunction) or len(condition.arguments) != 2:
         return condition
     name, (one, other) = condition.call.function.name, condition.arguments
@@ -212,13 +213,13 @@ def _counted_rows(expression: BoundExpression) -> BoundSubQuery | None:
 
 
 def _is_itself(results: Sequence[BoundExpression]) -> bool:
-    """Whether the results of a condition are that it is true, or is not."""
+    """Whether CASE only repeats the truth of its condition: `CASE WHEN c THEN TRUE ELSE FALSE END`."""
     values = [each.value if isinstance(each, BoundConstant) else None for each in results]
     return values == [True, False]
 
 
 def _query_of(condition: BoundExpression) -> tuple[BoundSubQuery, bool] | None:
-    """The query that a condition is, and whether it is negated."""
+    """The query of a condition that is [NOT] IN or [NOT] EXISTS, and whether it is negated."""
     is_negated = isinstance(condition, BoundFunction) and condition.call.function.name == "not"
     inner = condition.arguments[0] if isinstance(condition, BoundFunction) and is_negated else condition
     return (inner, is_negated) if isinstance(inner, BoundSubQuery) and inner.kind in ("in", "exists") else None
@@ -233,7 +234,7 @@ def _may_be_semi(condition: BoundExpression, is_having: bool) -> bool:
 
 
 def _semi_joined(source: Relation, conditions: list[BoundExpression]) -> Relation | None:
-    """The rows for which queries have rows, or have none; None if one of them depends on more than conditions."""
+    """The rows for which queries have rows, or none; None if one cannot become a semi join."""
     for each in conditions:
         query = _query_of(each)
         assert query is not None
@@ -269,14 +270,18 @@ def _semi_join(source: Relation, query: BoundSubQuery, is_negated: bool) -> Rela
 
 
 def _not_different(one: BoundExpression, other: BoundExpression) -> BoundExpression:
-    """Two values that are equal, or may be: NOT IN is not true if there is a NULL."""
+    """Whether two values are equal, or one of them is NULL."""
+    # `3 NOT IN (1, NULL)` is unknown, and WHERE drops the row. So an anti join has to match the NULL, too, and
+    # has no key: it runs in one subtask, unless both columns are NOT NULL. NOT EXISTS has a key.
     missing = [call_of("is null", each) for each in (one, other) if each.type._nullable]
     equal = call_of("=", one, other)
     return call_of("or", *missing, equal) if missing else equal
 
 
 def _any_row(relation: Relation, width: int, is_negated: bool) -> tuple[Relation, list[BoundExpression]]:
-    """Whether there is a row at all, as one row."""
+    """One row that shows whether a relation has rows, and the condition on it."""
+    # EXISTS without a condition on outer columns: the join keeps one row of an aggregate instead of all rows of the
+    # query.
     mark = Calculation((Column("i", _TRUTH),), relation, (BoundConstant(_TRUTH, True),))
     least = bind_aggregate(MIN, [Argument(_TRUTH)])
     groups = Aggregation((Column("m", least.result),), mark, (), (BoundAggregate(least, (0,)),))
@@ -293,7 +298,7 @@ def _any_row(relation: Relation, width: int, is_negated: bool) -> tuple[Relation
 def _computed(
     source: Relation, expression: BoundExpression, logic: Logic, is_negated: bool = False
 ) -> tuple[Relation, BoundExpression]:
-    """The rows with the columns of all queries in an expression, and the expression on these."""
+    """The rows with the results of all queries of an expression as columns, and the expression on these."""
     if isinstance(expression, BoundSubQuery):
         operands = []
         for each in expression.operands:

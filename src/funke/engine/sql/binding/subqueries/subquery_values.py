@@ -1,4 +1,4 @@
-"""Joins rows with what the value of a query within an expression is computed of, as Flink does."""
+"""Joins rows with columns from which the value of a query in an expression is computed, as Flink does."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _ZERO, _ONE = BoundConstant(_COUNT, 0), BoundConstant(_COUNT, 1)
 
 
 class Logic(Enum):
-    """What the place of a truth value makes of one that is unknown."""
+    """The treatment of an unknown truth value, by where it stands. Where it counts as false, joins are smaller."""
 
     # A condition of its own: rows for which it is not true are left out.
     TRUE = auto()
@@ -80,7 +80,7 @@ class Logic(Enum):
 
 
 def join_value(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) -> Value:
-    """The rows with more columns, and the value of a query, or the opposite, in terms of these."""
+    """The rows with more columns, and the value of a query on these, or its opposite."""
     if query.kind == "scalar":
         source, value = _scalar(source, query)
         return source, call_of("not", value) if is_negated else value
@@ -92,7 +92,7 @@ def join_value(source: Relation, query: BoundSubQuery, logic: Logic, is_negated:
 
 
 def always_has_row(relation: Relation) -> bool:
-    """Whether a query has exactly one row, whatever it reads: that of an aggregate over all rows."""
+    """Whether a query has exactly one row, whatever it reads: an aggregate over all rows."""
     if isinstance(relation, Calculation) and relation.condition is None:
         return always_has_row(relation.input)
     return isinstance(relation, Aggregation) and not relation.keys
@@ -101,7 +101,7 @@ def always_has_row(relation: Relation) -> bool:
 def _correlated_join(
     source: Relation, relation: Relation, outer: Sequence[BoundExpression], kind: JoinKind
 ) -> tuple[Join, tuple[int, ...]]:
-    """Rows with those of a query that looks at them, and where the columns of the query are."""
+    """Rows joined with those of a query that may be correlated, and the indexes of its columns."""
     right = decorrelated(relation, source, outer)
     width = len(source.columns)
     numbers = sorted(right.outer, key=lambda each: _index_of(outer[each]))
@@ -142,6 +142,8 @@ def _aggregate(
 
 def _scalar(source: Relation, query: BoundSubQuery) -> Value:
     relation: Relation = query.relation
+    # A query in place of a value must not have two rows. A key or an aggregate over all rows proves that; otherwise
+    # SINGLE_VALUE fails the job at the second row.
     if isinstance(relation, Calculation) and _is_by_key(relation):
         return _looked_up(source, relation, query)
     if not always_has_row(relation):
@@ -153,11 +155,11 @@ def _scalar(source: Relation, query: BoundSubQuery) -> Value:
 def joined_values(
     source: Relation, relation: Relation, outer: Sequence[BoundExpression], kind: JoinKind
 ) -> tuple[Join, list[BoundExpression]]:
-    """Rows with those of a query that looks at them, and the columns of the query."""
+    """Rows joined with those of a query that may be correlated, and the columns of the query."""
     results: tuple[BoundExpression, ...] | None = None
     is_counted = kind == "left" and has_outer_columns(relation) and always_has_row(relation)
     if is_counted and isinstance(relation, Calculation) and isinstance(relation.input, Aggregation):
-        # What is computed of aggregates is computed behind the join: COUNT of no rows is 0 there.
+        # Expressions on aggregates move behind the join, where COUNT of no rows is 0: COUNT(*) + 1 is 1, not NULL.
         results = relation.expressions
         relation = named_results(relation.input, relation)
     join, indexes = _correlated_join(source, relation, outer, kind)
@@ -191,7 +193,7 @@ def _counted(value: BoundExpression, aggregate: BoundAggregate) -> BoundExpressi
 
 
 def _is_by_key(relation: Calculation) -> bool:
-    """Whether outer columns say which row of a table with a key it is, and one of its columns is asked for."""
+    """Whether a query selects a column of the row that outer columns identify by a key."""
     if relation.condition is None or has_outer_columns(relation.input):
         return False
     if not isinstance(relation.expressions[0], BoundColumn):
@@ -207,7 +209,7 @@ def _is_by_key(relation: Calculation) -> bool:
 
 
 def _unique_keys(relation: Relation) -> list[set[int]]:
-    """Columns that no two rows have the same values of."""
+    """Sets of columns that identify a row."""
     if isinstance(relation, Scan) and relation.primary_key:
         names = [each.name for each in relation.columns]
         return [{names.index(each) for each in relation.primary_key}] if {*relation.primary_key} <= {*names} else []
@@ -220,7 +222,7 @@ def _unique_keys(relation: Relation) -> list[set[int]]:
 
 
 def _looked_up(source: Relation, relation: Calculation, query: BoundSubQuery) -> Value:
-    """The row that a key says there is, if there is one."""
+    """The value of a query that finds its row by a key."""
     assert relation.condition is not None
     width = len(source.columns)
     conditions = conjuncts(relation.condition)
@@ -241,7 +243,7 @@ def _looked_up(source: Relation, relation: Calculation, query: BoundSubQuery) ->
 
 
 def count_in(expression: BoundExpression) -> BoundExpression | None:
-    """The count that an expression is, with 0 instead of NULL."""
+    """The count inside of the CASE that `_counted` makes; None for any other expression."""
     if not isinstance(expression, BoundFunction) or expression.call.function.name != "case":
         return None
     *_, zero, count = expression.arguments
@@ -265,7 +267,7 @@ def _exists(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bo
 def _marked(
     source: Relation, query: BoundSubQuery, operands: Sequence[BoundExpression], is_inner: bool
 ) -> tuple[Join, BoundExpression]:
-    """Rows with the only one that a query has for them, and a column that says that there is one."""
+    """Rows joined with at most one row of a query, and a column that is not NULL if there is one."""
     relation: Relation = query.relation
     width = len(source.columns)
     right = decorrelated(relation, source, query.outer)
@@ -273,6 +275,7 @@ def _marked(
     same = same_columns_of(right.relation)
     keys = [same[right.indexes[index]] for index in range(len(operands))]
     values = [*keys, *(same[right.outer[each]] for each in numbers)]
+    # Distinct, so that a row is not repeated: `k IN (7, 7)` keeps it once.
     if values:
         columns = tuple(Column(each.name, each.type) for each in values)
         rows = distinct_rows(Calculation(columns, right.relation, tuple(values)))
@@ -306,6 +309,7 @@ def _in(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) 
     if logic is Logic.TRUE_ONLY and not is_negated:
         join, mark = _marked(source, query, query.operands, is_inner=False)
         return join, _and(call_of("is not null", mark), *(call_of("is not null", each) for each in nullable))
+    # NULL decides only where unknown and false differ: `1 IN (2, NULL)` is unknown, and WHERE drops the row either way.
     needs_nulls = is_negated or logic is Logic.FULL
     counted, counts = _counts(source, query, needs_nulls)
     join, mark = _marked(counted, query, query.operands, is_inner=False)
@@ -317,7 +321,7 @@ def _in(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool) 
 
 
 def _counts(source: Relation, query: BoundSubQuery, needs_nulls: bool) -> tuple[Relation, list[BoundExpression]]:
-    """Rows with the number of those of a query, and of those that are not NULL."""
+    """Rows joined with the number of rows of a query, and the number of those that are not NULL."""
     relation: Relation = query.relation
     if needs_nulls and len(relation.columns) > 1:
         raise TableException("We now only support the count of one field.")
@@ -333,7 +337,7 @@ def _counts(source: Relation, query: BoundSubQuery, needs_nulls: bool) -> tuple[
 
 
 class _InValues:
-    """The value of IN, of the number of rows, of those without NULL, and a mark if there is an equal one."""
+    """The value of IN, from the number of rows, the number of those that are not NULL, and a mark for an equal one."""
 
     def __init__(
         self,
@@ -358,6 +362,8 @@ class _InValues:
     def full(self) -> BoundExpression:
         """TRUE, FALSE or NULL."""
         parts = [
+            # `v IN q` is FALSE if q has no rows; else NULL if v is NULL, TRUE with an equal row, NULL if q has a NULL,
+            # or FALSE.
             _and(self._has_match, self._rows, *self._has_operands),
             _and(self._has_null, _UNKNOWN, self._rows, *self._has_operands, self._has_no_match),
         ]
@@ -394,6 +400,7 @@ def _some(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool
     (operand,) = query.operands
     is_inner = not query.outer or (logic is Logic.TRUE and not is_negated)
     join, value, count, values = _with_extreme(source, query, is_inner)
+    # `v > SOME (q)` is v > MIN(q), and `v < SOME (q)` is v < MAX(q): one row for each group instead of all of q.
     compared = call_of(query.comparison, operand, value)
     if query.comparison == "<>":
         many = _and(call_of(">", values, _ONE), call_of("is not null", operand))
@@ -411,7 +418,7 @@ def _some(source: Relation, query: BoundSubQuery, logic: Logic, is_negated: bool
 def _with_extreme(
     source: Relation, query: BoundSubQuery, is_inner: bool
 ) -> tuple[Join, BoundExpression, BoundExpression, BoundExpression]:
-    """Rows with the least or greatest value of a query, the number of its rows, and of those that are not NULL."""
+    """Rows joined with the least or greatest value of a query and the numbers of its rows, with and without NULL."""
     is_unequal = query.comparison == "<>"
     relation: Relation = query.relation
     if is_unequal:

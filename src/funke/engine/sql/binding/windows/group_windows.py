@@ -1,4 +1,4 @@
-"""Group windows: GROUP BY TUMBLE(time, size) with TUMBLE_START and its kin, as window table functions would say it."""
+"""Group windows, GROUP BY TUMBLE(time, size) with TUMBLE_START and so on, rewritten as window table functions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MILLISECONDS = DayTimeIntervalType(DayTimeIntervalType.DayTimeResolution.SECOND
 def with_group_window(
     select: queries.Select, source: Relation, scope: Scope, session: Session, is_streaming: bool
 ) -> tuple[queries.Select, Relation, Scope]:
-    """A query whose groups are windows, over rows that have windows; any other query as it is."""
+    """A query with a group window, rewritten over rows that have windows; any other query as it is."""
     # Windows of GROUP BY become window table functions with hidden columns: the auxiliary functions (TUMBLE_START …)
     # are plain columns then, and grouping is that of any other query.
     select, source, scope = _with_clock(select, source, scope, session)
@@ -67,7 +67,7 @@ def with_group_window(
 def _with_clock(
     select: queries.Select, source: Relation, scope: Scope, session: Session
 ) -> tuple[queries.Select, Relation, Scope]:
-    """PROCTIME() as the time of a window is a column like any other."""
+    """The query with a column for the PROCTIME() of its window."""
     window = _window_of(select)
     if window is None or not _is_by_clock(window):
         return select, source, scope
@@ -77,7 +77,7 @@ def _with_clock(
 def _with_counted_time(
     select: queries.Select, source: Relation, scope: Scope, session: Session
 ) -> tuple[queries.Select, Relation, Scope]:
-    """A BIGINT as the time of a window of the Table API counts the milliseconds since 1970, in batch mode alone."""
+    """The query with a timestamp for the BIGINT of its window: milliseconds since 1970, in batches of the Table API."""
     window = _window_of(select)
     if window is None or not _is_by_number(window, scope):
         return select, source, scope
@@ -102,7 +102,7 @@ def _with_time_column(
     session: Session,
     time: syntax.Expression | None = None,
 ) -> tuple[queries.Select, Relation, Scope]:
-    """The query with what its windows go by in a column of its own."""
+    """The query with the time of its windows in a column of its own."""
     bound = ExpressionBinder(scope, session).bind(time_expression if time is None else time)
     own = [BoundColumn(each.type, index, each.name, each.time) for index, each in enumerate(source.columns)]
     added = Column(_CLOCK.parts[0], bound.type, time_of(bound))
@@ -195,7 +195,7 @@ def _is_number(expression: syntax.Expression) -> bool:
 def _counting_rows(
     select: queries.Select, window: syntax.Call, source: Relation, scope: Scope
 ) -> tuple[queries.Select, Relation, Scope]:
-    """Windows that count rows, which only the Table API has; they have no bounds."""
+    """The query over windows that count rows. Only the Table API has them, and they have no bounds."""
     time, *sizes = window.arguments
     numbers = [each.value for each in sizes if isinstance(each, syntax.Literal) and _is_number(each)]
     kind = _KINDS[window.name].row_count_name
@@ -215,7 +215,7 @@ def _counting_rows(
 
 
 class _Properties:
-    """Writes the functions of a window as columns."""
+    """Replaces the functions of a window by columns."""
 
     def __init__(self, window: syntax.Call, is_event_time: bool) -> None:
         self._window = window
@@ -250,7 +250,7 @@ class _Properties:
 
 
 def _with_parts(expression: Any, change: Callable[[syntax.Expression], syntax.Expression]) -> Any:
-    """A node with all expressions in it changed, sub-queries left aside."""
+    """A node with all its expressions changed, sub-queries excepted."""
     changes = {each.name: _changed(getattr(expression, each.name), change) for each in fields(expression)}
     return replace(expression, **changes)
 

@@ -34,7 +34,7 @@ _NUMBER = "$number"
 
 
 def with_row_windows(result: Calculation) -> Calculation:
-    """The results of groups, of windows if these count rows."""
+    """The results of groups, or of windows if the groups count rows."""
     groups = result.input
     if not isinstance(groups, Aggregation):
         return result
@@ -55,6 +55,7 @@ def _counts_rows(relation: object) -> bool:
 
 
 def _windows(groups: Aggregation, rows: Calculation, window: RowWindowTable) -> Relation:
+    # Size 3 and slide 2: windows end with the rows 3, 5, 7 … of a key, and are OVER ROWS 2 PRECEDING there.
     number = BoundAggregate(bind_aggregate(ROW_NUMBER, []), ())
     columns = (*rows.columns, Column(_NUMBER, BigIntType(False)))
     numbered = OverAggregation(columns, rows, groups.keys, _TIME, True, None, (number,))
@@ -66,7 +67,7 @@ def _windows(groups: Aggregation, rows: Calculation, window: RowWindowTable) -> 
 
 
 def _is_full(over: OverAggregation, window: RowWindowTable) -> BoundExpression:
-    """Whether a window ends with a row: it has enough rows, and the right number."""
+    """Whether a window ends with a row."""
     names = tuple(ScopeColumn(column.name, column.type) for column in over.columns)
     number = Name((_NUMBER,))
     behind = Call("-", (number, _literal(window.size)))

@@ -1,4 +1,4 @@
-"""Which columns of a relation are bounds of windows, whatever stands between it and what has made the windows."""
+"""Which columns of a relation are bounds of windows, through all relations between it and the window function."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class WindowColumns:
 
     @property
     def maker(self) -> WindowTable | WindowAggregation:
-        """What has made the windows, which others carry."""
+        """The relation that assigned the windows; an aggregation of rows with windows only passes them on."""
         inner = window_columns(self.table.input) if self.table.windows is None else None
         return self.table if inner is None else inner.maker
 
@@ -99,7 +99,7 @@ def window_columns(
         return window_columns(relation.input)
     if isinstance(relation, Calculation):
         if relation.has_query:
-            # Behind the join that it becomes rows come when they match, whatever their windows.
+            # The query becomes a regular join, which sends rows when they match and not when their windows end.
             return None
         columns = window_columns(relation.input, conditions_below(relation, conditions), is_joined)
         return None if columns is None else columns.through([relation.expressions])
@@ -116,7 +116,7 @@ def window_columns(
 def _of_first_rows(
     relation: NumberedRows | OverAggregation, conditions: Sequence[BoundExpression]
 ) -> WindowColumns | None:
-    """The windows of rows that are numbered in each of them, if a condition looks at the numbers."""
+    """The windows of rows that are numbered in each window, if a condition uses the numbers."""
     if isinstance(relation, NumberedRows):
         keys = relation.keys
     elif [each.call.function.name for each in relation.aggregates] == ["row_number"]:
@@ -142,7 +142,7 @@ def looks_at_columns(calculation: Calculation, condition: BoundExpression) -> bo
 
 
 def window_equality(join: Join, conditions: Sequence[BoundExpression] = ()) -> WindowEquality | None:
-    """How a join compares windows; None if it does not compare starts and ends of windows that lie the same way."""
+    """The columns by which a join compares windows; None unless it compares starts and ends of equal windows."""
     left, right = (window_columns(each, is_joined=True) for each in (join.left, join.right))
     if left is None or right is None or not _are_alike(join, left, right):
         return None
@@ -170,19 +170,21 @@ def _of_join(left: Relation, right: Relation, kind: JoinKind) -> WindowColumns |
     mine, its = (window_columns(each, is_joined=True) for each in (left, right))
     assert mine is not None and its is not None
     its = its.behind(len(left.columns))
+    # Behind a LEFT JOIN the bounds of the right side may be NULL: they are those of no window.
     if kind in ("inner", "left", "semi", "anti"):
         return mine | its if kind == "inner" else mine
     return its if kind == "right" else None
 
 
 def _are_alike(join: Join, left: WindowColumns, right: WindowColumns) -> bool:
-    """Whether windows are those of the same table function over times of the same type."""
+    """Whether windows are those of equal table functions over times of the same type."""
     one, other = left.maker, right.maker
     if one.windows is None or one.windows != other.windows or not one.windows.is_table_function:
         return False
     types = [each.input.columns[each.time.column].type for each in (one, other)]
     if types[0] != types[1] or one.time.is_event_time != other.time.is_event_time:
         return False
+    # Sessions of other keys have other bounds: both sides must have been assigned by the same key columns.
     return not one.windows.is_merging or _session_keys(join.left, one) == _session_keys(join.right, other)
 
 
@@ -193,7 +195,7 @@ def _session_keys(relation: Relation, maker: WindowTable | WindowAggregation) ->
 
 
 def origin_of(relation: Relation, index: int) -> int | None:
-    """The column of what has made windows that a column is."""
+    """The column of the relation that assigned windows which a column repeats; None if it is computed."""
     if isinstance(relation, Expansion):
         return None
     if isinstance(relation, Calculation):

@@ -1,4 +1,4 @@
-"""Finds groups that are windows: GROUP BY window_start, window_end over a window table function."""
+"""Recognises groups that are windows: GROUP BY window_start, window_end over a window table function."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["with_windows"]
 
 
 def with_windows(result: Calculation) -> Calculation:
-    """The results of groups, of windows if these are among the keys: then each is sent once, when its window closes."""
+    """The results of groups. If windows are among the keys, each result is sent once, when its window closes."""
     groups = result.input
     windows = window_columns(groups.input) if isinstance(groups, Aggregation) else None
     if windows is None or not isinstance(groups, Aggregation):
@@ -54,7 +54,7 @@ def _require_slices(table: WindowTable | WindowAggregation) -> None:
 
 
 def _are_sessions_of(source: Relation, windows: WindowColumns, keys: tuple[int, ...]) -> bool:
-    """Whether groups by these keys are those that sessions were made for; other windows are those of any group."""
+    """Whether groups have the keys that sessions were assigned by; other windows suit any keys."""
     table = windows.table
     if not isinstance(table, WindowTable) or not table.windows.is_merging or table.partition_by is None:
         return True
@@ -68,7 +68,7 @@ def _sliced(
     keys: tuple[int, ...],
     results: tuple[Column, ...],
 ) -> WindowAggregation | None:
-    """The aggregation of rows that have not been given windows; None if something is computed of these."""
+    """The aggregation of rows without windows; None if an expression uses their bounds."""
     plain = _without_windows(groups.input) if isinstance(table, WindowTable) else None
     if plain is None or table.windows is None:
         return None
@@ -94,7 +94,7 @@ def _attached(
 def _in_order(
     result: Calculation, aggregation: WindowAggregation, keys: tuple[int, ...], windows: WindowColumns
 ) -> Calculation:
-    """The same results of columns that stand elsewhere."""
+    """The same results over the columns of the aggregation."""
     last, others = len(aggregation.columns), iter(range(len(aggregation.keys)))
     indexes = []
     for key in keys:
@@ -113,7 +113,7 @@ def _in_order(
 
 
 def _with_time(expression: BoundExpression, aggregation: WindowAggregation) -> BoundExpression:
-    """The time of a window stays what it is, other keys do not."""
+    """The expression with a time attribute if it is window_time; other keys lose theirs."""
     if isinstance(expression, BoundColumn) and expression.index == len(aggregation.columns) - 1:
         return replace(expression, time=aggregation.columns[-1].time)
     return expression
@@ -124,7 +124,7 @@ def _with_time(expression: BoundExpression, aggregation: WindowAggregation) -> B
 
 @dataclass(frozen=True)
 class _Plain:
-    """Rows without windows, where their columns went, and the column of their time."""
+    """Rows without windows, the new indexes of their columns, and the column of their time."""
 
     relation: Relation
     indexes: dict[int, int]
@@ -160,7 +160,7 @@ def _moved_expansion(expansion: Expansion, inner: _Plain) -> _Plain:
 def _moved_lists(
     columns: Sequence[Column], lists: Sequence[Sequence[BoundExpression]], inner: _Plain
 ) -> tuple[tuple[Column, ...], list[tuple[BoundExpression, ...]], dict[int, int]]:
-    """Columns and what they are computed of, without the bounds of windows, and the time behind them."""
+    """Columns and their expressions without the bounds of windows, and with the time as the last one."""
     kept = [at for at in range(len(columns)) if not all(_is_gone(each[at], inner) for each in lists)]
     time = inner.relation.columns[inner.time]
     own = BoundColumn(time.type, inner.time, time.name, time.time)
@@ -181,7 +181,7 @@ def _free_name(name: str, columns: Sequence[Column]) -> str:
 
 
 def _moved(expression: BoundExpression, indexes: dict[int, int]) -> BoundExpression:
-    """The expression on columns that stand elsewhere; KeyError if one of them is gone."""
+    """The expression with other indexes of columns; KeyError if a column is gone."""
     if isinstance(expression, BoundColumn):
         return replace(expression, index=indexes[expression.index])
     if isinstance(expression, BoundFunction):

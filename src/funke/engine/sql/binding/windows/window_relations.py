@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class WindowTime:
-    """The column that windows are made by; windows of instants lie in the zone of the session."""
+    """The time column of windows. Windows of instants lie in the zone of the session."""
 
     column: int
     is_event_time: bool
@@ -37,7 +37,7 @@ class WindowTable(Relation):
     """The rows of the input, once for each of their windows.
 
     The last columns are window_start, window_end and window_time. Sessions are those of rows with the same values of
-    `partition_by`; with None they are those of whatever the rows are grouped by.
+    `partition_by`; with None they are those of the keys of the query's GROUP BY.
     """
 
     input: Relation
@@ -48,7 +48,7 @@ class WindowTable(Relation):
 
 @dataclass(frozen=True)
 class RowWindowTable(Relation):
-    """Rows that are about to be grouped by windows that count rows; with the groups it becomes something else."""
+    """Rows for groups by windows that count rows; `row_windows.py` replaces it together with the groups."""
 
     input: Relation
     size: int
@@ -119,7 +119,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class OverCall:
-    """A function of the rows of a frame, or of the place of a row among those of its partition."""
+    """A function of the rows of a frame, or of the position of a row in its partition."""
 
     aggregate: BoundAggregate
     frame: Frame
@@ -127,7 +127,7 @@ class OverCall:
 
 @dataclass(frozen=True)
 class PartitionAggregation(Relation):
-    """The rows of the input, each with functions of the rows of its partition in an order; all of them are there.
+    """The rows of a bounded input, each with functions of the rows of its partition in an order.
 
     Without an order all rows of a partition are equal.
     """

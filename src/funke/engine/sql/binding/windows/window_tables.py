@@ -60,7 +60,7 @@ def bind_window_table(
 
 
 def with_time(column: Column, is_streaming: bool) -> Column:
-    """A column that windows are to go by; in batch mode, as in Flink, every timestamp is event time."""
+    """A time column for windows. As in Flink, every timestamp is an event time in batch mode."""
     if is_streaming or column.time is not None or not isinstance(column.type, (TimestampType, LocalZonedTimestampType)):
         return column
     return replace(column, time=TimeAttribute.ROWTIME)
@@ -86,7 +86,7 @@ def window_table(
 
 
 def window_time(column: Column, index: int, session: Session) -> WindowTime:
-    """What windows on a column go by."""
+    """The time of windows on a column."""
     is_event_time = column.time is TimeAttribute.ROWTIME
     # A TIMESTAMP has no zone: its windows lie on its own clock. TIMESTAMP_LTZ and processing time are instants, whose
     # windows lie on the clock of the session's zone.
@@ -98,7 +98,7 @@ def window_time(column: Column, index: int, session: Session) -> WindowTime:
 def windows_of(
     kind: type[Windows], sizes: Sequence[syntax.Expression], offset: syntax.Expression | None = None
 ) -> Windows:
-    """How windows lie, by the arguments of a function."""
+    """Windows with the lengths and the offset of a function's arguments."""
     return kind.of([interval_ms(each) for each in sizes], 0 if offset is None else interval_ms(offset))
 
 

@@ -1,1 +1,1 @@
-"""Tables that make their rows up."""
+"""The connector datagen: tables of generated rows."""

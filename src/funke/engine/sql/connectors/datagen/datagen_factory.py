@@ -1,4 +1,4 @@
-"""The connector datagen: rows by chance or by counting, as many and as fast as is wanted."""
+"""The connector datagen: random rows or sequences, with a number and a rate."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class DatagenFactory(TableFactory):
 
     def create_source(self, context: TableContext) -> DatagenTableSource:
         values, fields = context.values, _fields(context)
+        # As in Flink the table ends with its shortest sequence.
         limits = [field.rows for field in fields] + [values[_ROWS]]
         rows = min((limit for limit in limits if limit is not None), default=None)
         makers = tuple(field.maker for field in fields)
@@ -56,7 +57,7 @@ def _fields(context: TableContext) -> list[Field]:
 
 @dataclass(frozen=True)
 class DatagenTableSource(TableSource):
-    """Rows with numbers from 0 on; columns that count follow the numbers."""
+    """Numbered rows, from 0. A sequence is computed from the number of the row, also after a restore."""
 
     generated: tuple[Column, ...]
     makers: tuple[ValueMaker, ...]
@@ -119,7 +120,7 @@ class _ColumnReader(SequenceReader):
             yield ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def read(self, split: Split) -> Generator[Batch, None, Any]:
-        """Yield the same as rows, for those who do not take columns."""
+        """Yield the same rows one by one, for operators that do not take columns."""
         row_type: RowTypeInfo = row_type_of(self._columns)
         to_rows = ArrowRows(row_type)
         for batch in self.read_columns(split):

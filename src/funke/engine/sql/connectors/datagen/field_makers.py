@@ -1,4 +1,4 @@
-"""What makes the values of a column up, by its type and the options `fields.<column>.…`."""
+"""Generators of columns, by type and the options `fields.<column>.…`."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ FIELD_OPTIONS = (KIND, MIN, MAX, MAX_PAST, LENGTH, VAR_LEN, START, END, NULL_RAT
 _BITS: dict[type[DataType], int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
 _TEXT_LENGTH = 100
 _COLLECTION_SIZE = 3
+# Flink's default bounds. MIN_VALUE of Java is the least positive number, so random floats are never negative.
 _FLOAT_MAX, _FLOAT_MIN = 3.4028234663852886e38, 1.401298464324817e-45
 _DOUBLE_MAX, _DOUBLE_MIN = 1.7976931348623157e308, 5e-324
 _SEQUENCES = (
@@ -88,7 +89,7 @@ _SEQUENCES = (
 
 @dataclass(frozen=True)
 class Field:
-    """What makes a column up, the options that it knows, and how many rows a sequence gives."""
+    """The generator of a column, its options, and for a sequence the number of its rows."""
 
     maker: ValueMaker
     options: tuple[TableOption, ...]
@@ -96,7 +97,7 @@ class Field:
 
 
 class FieldOptions:
-    """The options of one column, which remembers those that were asked for."""
+    """The options of one column. It records those that were read: only these are valid for the type of the column."""
 
     def __init__(self, name: str, values: OptionValues) -> None:
         self.name = name
@@ -116,7 +117,7 @@ class FieldOptions:
 
 
 def made_field(name: str, data_type: DataType, values: OptionValues) -> Field:
-    """Return what makes a column up; rejects kinds that its type does not have."""
+    """Return the generator of a column; rejects kinds that its type does not have."""
     options = FieldOptions(name, values)
     if f"fields.{name}.var-len" in values.strings and not isinstance(data_type, (VarCharType, VarBinaryType)):
         raise ValidationException(
@@ -257,6 +258,7 @@ _MAKERS: dict[type[DataType], Callable[[Any, float, FieldOptions], ValueMaker]] 
     TimeType: _now,
     TimestampType: _now,
     LocalZonedTimestampType: _now,
+    # Flink's default: up to 10 000 years, in months.
     YearMonthIntervalType: _interval(0, 120_000),
     DayTimeIntervalType: _interval(0, (1 << 63) - 1),
     ArrayType: _array,

@@ -1,4 +1,4 @@
-"""Makes columns of values up: by chance, or counting."""
+"""Makes columns of random values and of sequences."""
 
 from __future__ import annotations
 
@@ -134,6 +134,7 @@ def _lengths(maker: TextMaker | BytesMaker, count: int, chance: np.random.Genera
 
 
 def _binary(lengths: Array, content: Array, arrow_type: pa.DataType) -> pa.Array:
+    # Arrow's layout of strings: no Python object is made for a value.
     offsets: Array = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(content))]
@@ -145,7 +146,7 @@ class NowMaker(ValueMaker):
     """The date or time of the clock, or a timestamp up to so long before."""
 
     max_past_ms: int = 0
-    # Of the machine's zone, for what has no zone itself.
+    # The offset of the machine's zone, for types without a zone.
     offset_ms: int = 0
 
     def _make(self, indexes: Array, chance: np.random.Generator) -> pa.Array:
@@ -163,7 +164,7 @@ class NowMaker(ValueMaker):
 
 @dataclass(frozen=True)
 class SequenceMaker(ValueMaker):
-    """Counts from `start`: the number of the row tells the value."""
+    """Counts from `start` by the number of the row."""
 
     start: int = 0
 

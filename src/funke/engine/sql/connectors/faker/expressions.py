@@ -24,7 +24,7 @@ _REGEXIFY = "regexify"
 
 @functools.cache
 def expression_maker(text: str) -> Callable[[random.Random], InventedValue]:
-    """Return what makes values of an expression; a text that is one call alone keeps times as they are."""
+    """Return the maker of values of an expression; a text that is a single call keeps times as they are."""
     parts: list[str | Callable[[random.Random], InventedValue]] = []
     end = 0
     for call in _CALL.finditer(text):

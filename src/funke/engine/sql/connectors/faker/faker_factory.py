@@ -69,7 +69,7 @@ class FakerFactory(TableFactory):
 
 
 class FakerTableSource(DatagenTableSource):
-    """Rows that are invented; they differ from generated ones in how values are made alone."""
+    """Generated rows whose values are those of expressions."""
 
     summary = "faker"
 

@@ -1,4 +1,4 @@
-"""What the expressions of datafaker in common use give: `#{Name.first_name}`, `#{number.numberBetween '1','9'}`.
+"""The common expressions of datafaker, such as `#{Name.first_name}` and `#{number.numberBetween '1','9'}`.
 
 The lists of names are short and our own: a library of names would bring 40 MB of languages for them.
 """

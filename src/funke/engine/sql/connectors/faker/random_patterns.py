@@ -1,4 +1,4 @@
-"""Texts that match a regular expression: what `#{regexify '…'}` makes."""
+"""Random strings that match a regular expression, for `#{regexify '…'}`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
 def pattern_maker(pattern: str) -> TextMaker:
-    """Return what makes texts that match: groups, `|`, classes, `.`, `\\d \\w \\s` and quantifiers are known."""
+    """Return a maker of texts that match: groups, `|`, classes, `.`, `\\d \\w \\s` and quantifiers are known."""
     parser = _Parser(pattern)
     maker = parser.alternatives()
     if parser.position < len(pattern):

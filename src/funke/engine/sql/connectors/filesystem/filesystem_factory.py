@@ -1,4 +1,4 @@
-"""The connector filesystem: its options, and what reads and writes its tables."""
+"""The connector filesystem: its options, and how they become sources and sinks."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class FileTableSource(TableSource):
         return self.monitor_interval_ms is None
 
     def size_bytes(self) -> int | None:
-        """The sum of local files; to look at others takes time."""
+        """The sum of local files; None for others, which would have to be asked for over the network."""
         if "://" in self.path:
             return None
         try:
@@ -76,17 +76,19 @@ class FileTableSource(TableSource):
         return replace(self, files=self.files.selecting(indexes))
 
     def with_condition(self, condition: BoundExpression) -> FileTableSource | None:
+        # Only conditions on partitions and metadata are taken: `day = '2026-05-01'` skips whole files without opening
+        # them.
         files = self.files.with_condition(condition)
         return None if files is None else replace(self, files=files)
 
     def lookup_table(self) -> LookupTable | None:
-        """The files that are there; changes in files would have to be folded first."""
+        """Lookups in the present files. Files of changes have none: the changes would have to be applied first."""
         if self.kinds != INSERTS:
             return None
         return ScannedLookupTable(replace(self, monitor_interval_ms=None), self.lookup_ttl_ms)
 
     def with_limit(self, limit: int) -> FileTableSource | None:
         if self.kinds != INSERTS:
-            # The rows that are there after the first changes may go with later ones.
+            # Rows of the first changes may be deleted by later ones.
             return None
         return replace(self, files=replace(self.files, limit=limit))

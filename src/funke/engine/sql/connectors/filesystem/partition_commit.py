@@ -1,4 +1,4 @@
-"""When a partition is reported complete: some time after its own time, or after it was begun."""
+"""The rule for complete partitions: a delay after the partition's own time, or after its first row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["CompletePartition", "PartitionCommits", "PendingPartitions"]
 
 @dataclass(frozen=True)
 class CompletePartition:
-    """The folder of a partition whose files are all there; travels to the committer behind them."""
+    """The folder of a complete partition; it is sent to the committer behind the partition's files."""
 
     folder: str
 
@@ -34,14 +34,16 @@ class PartitionCommits:
     # By the watermark, else by the clock.
     is_by_event_time: bool
     delay_ms: int = 0
-    # How the values of a partition make a text that is a time: '$day $hour:00:00'; the first value by default.
+    # The time of a partition as a string of its values: '$day $hour:00:00'; by default the first value.
     pattern: str | None = None
     # How that text is written, as Java's DateTimeFormatter says; yyyy-MM-dd [HH:mm:ss] by default.
     formatter: str | None = None
     zone: datetime.tzinfo = datetime.UTC
 
     def is_complete(self, folder: str, begun_ms: int, now_ms: int, watermark: int) -> bool:
-        """Whether nothing is waited for any more."""
+        """Whether a partition is complete."""
+        # The time of a partition is its start: `hour=07` is complete at 8 with a delay of 1 h, and too early without
+        # one.
         if self.is_by_event_time:
             return watermark > self.time_ms(folder) + self.delay_ms
         return now_ms > begun_ms + self.delay_ms

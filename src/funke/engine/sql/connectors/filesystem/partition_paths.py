@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Partitions", "escaped"]
 
-# What stands for something else in paths, as in Flink and Hive.
+# Characters with a meaning in paths, as in Flink and Hive.
 _ESCAPED = frozenset("\"#%'*/:=?\\\x7f{[]^") | {chr(code) for code in range(1, 32)}
 
 
@@ -70,6 +70,8 @@ class Partitions:
         for index in indexes:
             encoded = data.column(index).dictionary_encode(null_encoding="encode")
             names = [self._name(self.fields[index], each) for each in self._values(encoded.dictionary, index)]
+            # A number with one digit for each key column, and a base for each digit: its number of different values.
+            # Only numbers that occur get a folder.
             numbers = numbers * len(names) + np.asarray(encoded.indices).astype(np.int64)
             limit *= len(names)
             distinct = _distinct(numbers, limit)

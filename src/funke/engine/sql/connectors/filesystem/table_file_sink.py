@@ -44,7 +44,7 @@ __all__ = ["ColumnCompactor", "FileTableSink", "TableFileSink"]
 
 @dataclass(frozen=True)
 class FileTableSink(TableSink):
-    """Takes what its format has a form for."""
+    """Takes the kinds of changes that its format can write."""
 
     sink: TableFileSink
     is_batch: bool
@@ -63,7 +63,7 @@ class FileTableSink(TableSink):
 
     @property
     def partitioner(self) -> Partitioner | None:
-        # Behind an exchange all writers have the same watermark at a checkpoint: what is complete is so for all.
+        # Behind an exchange all writers have the same watermark at a checkpoint, so they agree on complete partitions.
         return Rebalance() if self.needs_watermarks else None
 
     def with_overwrite(self) -> FileTableSink:
@@ -81,7 +81,7 @@ class TableFileSink(FileSink):
 
     writer: TableFileWriter
     partitions: Partitions
-    # INSERT OVERWRITE: what was in the folders that are written to goes.
+    # INSERT OVERWRITE: old files go, in the folders that get new ones.
     replaces: bool = False
     # Says that a partition is complete; None for no such file.
     success_file: str | None = None
@@ -133,7 +133,7 @@ class _ColumnWriter(FileSinkWriter):
         self._watermark = watermark
 
     def prepare_commit(self) -> list[Any]:
-        """The files of partitions that are complete are closed, and followed by their notification."""
+        """Closes the files of complete partitions, and sends the partitions behind them."""
         complete = [each for each, begun_ms in self._pending.items() if self._is_complete(each, begun_ms)]
         for folder in complete:
             del self._pending[folder]
@@ -160,7 +160,7 @@ class _ColumnWriter(FileSinkWriter):
 
 
 class _PartitionCommitter(FileCommitter):
-    """Replaces what folders held, and says that they are complete."""
+    """Replaces the files of folders, and marks complete partitions."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _PartitionCommitter(FileCommitter):
         self._replaces = replaces
         self._success_file = success_file
         self._reports_every_commit = reports_every_commit
-        # What this job has put there stays.
+        # A job may commit more than once, and repeats a commit after a failure: its own files are not old ones.
         self._own: set[str] = set()
 
     def commit(self, committables: list[Any]) -> None:
@@ -197,12 +197,13 @@ class _PartitionCommitter(FileCommitter):
     def _clear(self, storage: Storage, folder: str) -> None:
         for name in storage.list_names(folder):
             path = storage.join(folder, name)
+            # Names with . and _ are files in progress and markers, which readers skip as well.
             if not name.startswith((".", "_")) and path not in self._own:
                 storage.delete(path)
 
 
 def _final_paths(committable: PendingFile | CompactRequest | CompletePartition) -> list[str]:
-    """Where files of a commit may end up."""
+    """The paths that files of a commit may get."""
     if isinstance(committable, CompletePartition):
         return []
     if isinstance(committable, PendingFile):

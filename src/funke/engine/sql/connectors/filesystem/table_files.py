@@ -56,7 +56,7 @@ class PartitionColumn:
 
 @dataclass(frozen=True)
 class MetadataColumn:
-    """A column that tells something about the file."""
+    """A METADATA column, whose value is a property of the file."""
 
     field: RowField
     key: str
@@ -66,7 +66,7 @@ class MetadataColumn:
         return _METADATA[self.key](file)
 
 
-# A number is the place of a column inside of the files.
+# A number is the index of a column inside of the files.
 FileColumn = int | PartitionColumn | MetadataColumn
 
 
@@ -101,7 +101,7 @@ class TableFiles(TableFileFormat):
 
     inside: TableFileFormat
     columns: tuple[FileColumn, ...]
-    # Enough rows of one file.
+    # The most rows of one file that a query needs. Files do not know of each other: the Limit of the plan counts.
     limit: int | None = None
     # Conditions on partitions and metadata, each with the columns that it looks at: files that do not fulfil them are
     # not read.
@@ -129,7 +129,7 @@ class TableFiles(TableFileFormat):
         return replace(self, columns=(*self.columns, *columns))
 
     def with_condition(self, condition: BoundExpression) -> TableFiles | None:
-        """Return the same without the files that a condition rules out; None if it looks at what is inside of files."""
+        """Return the same without the files that a condition rules out; None if it has columns of the files."""
         indexes = column_indexes(condition)
         columns = [(index, self.columns[index]) for index in sorted(indexes)]
         outside = tuple((index, each) for index, each in columns if not isinstance(each, int))

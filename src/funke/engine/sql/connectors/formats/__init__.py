@@ -1,1 +1,1 @@
-"""Formats of tables: their options, and what they read and write files with."""
+"""Formats of tables: their options, readers and writers."""

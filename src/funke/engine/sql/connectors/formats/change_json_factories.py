@@ -45,7 +45,7 @@ _TABLE = TableOption(
 
 
 class _ChangeJsonFactory(FileFormatFactory):
-    """What the four have in common: messages are lines in files, and written alike but for what is around rows."""
+    """The common part of the four formats, which differ in decoders and in the text around rows."""
 
     options: tuple[TableOption, ...] = JSON_OPTIONS
     text: ChangeText

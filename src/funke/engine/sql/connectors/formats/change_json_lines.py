@@ -16,7 +16,7 @@ _GOING = (RowKind.DELETE.value, RowKind.UPDATE_BEFORE.value)
 
 @dataclass(frozen=True)
 class ChangeText:
-    """What stands before and behind a row that comes, and one that goes; without nulls if those are left out."""
+    """The text around an inserted and around a deleted row; the nulls are left out with `encode.ignore-null-fields`."""
 
     coming: tuple[str, str]
     going: tuple[str, str]
@@ -37,6 +37,8 @@ class ChangeJsonEncoder(MessageEncoder):
     kinds = ALL_KINDS
 
     def encode(self, data: Any, kinds: Any) -> list[bytes]:
+        # As in Flink: -U and +U come as two rows, so the messages are a deletion and an insertion, never Debezium's op
+        # "u".
         coming, going = self._around()
         codes = [0] * len(data) if kinds is None else kinds.tolist()
         rows = self.rows.pieces(data)

@@ -1,4 +1,4 @@
-"""What a format tells of itself: its name, its options, and how it reads and writes a table's files."""
+"""The interface of formats: name, options, readers and writers of files, decoders and encoders of messages."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class FileFormatFactory(ABC):
         raise UnsupportedFeatureError(f"writing files of format '{self.identifier}'")
 
     def create_decoder(self, fields: tuple[RowField, ...], values: OptionValues) -> MessageDecoder:
-        """What decodes messages, for connectors that carry such."""
+        """The decoder of messages, for connectors that have messages."""
         raise UnsupportedFeatureError(f"messages of format '{self.identifier}'")
 
     def create_encoder(self, fields: tuple[RowField, ...], values: OptionValues) -> MessageEncoder:
-        """What encodes rows as messages."""
+        """The encoder of rows as messages."""
         raise UnsupportedFeatureError(f"messages of format '{self.identifier}'")
 
 
 def single_character(values: OptionValues, option: TableOption, prefix: str) -> str | None:
-    """Return the one sign that an option holds, in which escapes like \\t are written out."""
+    """Return the single character of an option, which may be an escape such as \\t."""
     from funke.engine.flink_exceptions import ValidationException
 
     text: str | None = values[option]

@@ -42,17 +42,17 @@ _NO_NULLS = TableOption("encode.ignore-null-fields", "Boolean", "false", "Leaves
 _PARSER = TableOption("decode.json-parser.enabled", "Boolean", "true", "Which of Flink's parsers reads; no effect.")
 
 
-# What formats that hold rows as JSON have, too.
+# The options of all formats that have rows as JSON.
 JSON_OPTIONS = (_IGNORE, _STANDARD, _NULL_KEYS, _NULL_KEY, _PLAIN, _NO_NULLS)
 
 
 def ignores_errors(values: OptionValues) -> bool:
-    """Whether what cannot be read is left out."""
+    """Whether fields that cannot be read are NULL, and other lines left out."""
     return bool(values[_IGNORE])
 
 
 def is_iso(values: OptionValues) -> bool:
-    """Whether timestamps are written as ISO does."""
+    """Whether timestamps have the form of ISO 8601."""
     return bool(values[_STANDARD] == "ISO-8601")
 
 
@@ -77,5 +77,5 @@ class JsonFactory(FileFormatFactory):
 
 
 def json_lines(fields: tuple[RowField, ...], values: OptionValues) -> JsonLines:
-    """What writes rows as objects, by the options of any format that does."""
+    """The writer of rows as JSON objects, by the options that all such formats share."""
     return JsonLines(fields, is_iso(values), values[_PLAIN], values[_NO_NULLS], values[_NULL_KEYS], values[_NULL_KEY])

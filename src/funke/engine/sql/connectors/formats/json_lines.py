@@ -35,7 +35,7 @@ __all__ = ["JsonLines"]
 
 @dataclass(frozen=True)
 class JsonLines(LineFileWriter):
-    """`null_keys` says what is done with keys of maps that are NULL: FAIL, DROP or LITERAL."""
+    """Rows as JSON objects. `null_keys` is FAIL, DROP or LITERAL, for keys of maps that are NULL."""
 
     fields: tuple[RowField, ...]
     is_iso: bool = False
@@ -64,12 +64,13 @@ class JsonLines(LineFileWriter):
 
     @property
     def _separator(self) -> str:
-        """Between day and time."""
+        """The character between day and time."""
         return "T" if self.is_iso else " "
 
     def _cells(self, column: pa.Array, field: RowField) -> pa.Array:
         """The texts of a column, NULL for NULL."""
         strings = text_column(column, field.data_type, self._separator)
+        # A column is joined in Arrow unless one of its strings needs escapes; then Python writes the values one by one.
         if strings is None or (isinstance(field.data_type, CHARACTER) and pc.any(_is_escaped(strings)).as_py()):
             write = self._writer(field.data_type)
             values: list[Any] = to_values(column, field.data_type)
@@ -111,6 +112,7 @@ class JsonLines(LineFileWriter):
         if plain is None:
             return str if isinstance(data_type, INTEGRAL) else _text
         if isinstance(data_type, (FloatType, DoubleType)):
+            # JSON has no NaN: it is a string, as Jackson writes it.
             return lambda value: plain(value) if math.isfinite(value) else _text(plain(value))
         if isinstance(data_type, (BooleanType, DecimalType)):
             return plain
@@ -136,7 +138,7 @@ class JsonLines(LineFileWriter):
         return self.null_key_literal if self.null_keys == "LITERAL" else None
 
 
-# Not json.dumps: what that makes anew for each text takes ten times as long as the text.
+# Not json.dumps, which makes an encoder for each text: that takes ten times as long as the text.
 _text: Callable[[str], str] = json.encoder.encode_basestring
 
 

@@ -1,4 +1,4 @@
-"""Values of tables as text formats write them: timestamps in SQL's or ISO's form, decimals, bytes."""
+"""Values of tables in text formats: timestamps in the form of SQL or ISO, decimals, bytes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _timestamp_strings(column: pa.Array, data_type: DataType, separator: str) ->
 
 
 def to_lines(parts: Sequence[pa.Array | str], null_text: str = "") -> list[bytes]:
-    """Return a line for each row: columns of texts and what stands between them, one behind the other."""
+    """Return a line for each row: columns of texts, with constant texts between them."""
     columns = [each if isinstance(each, pa.Array) else pa.scalar(each, pa.large_string()) for each in parts]
     lines = pc.binary_join_element_wise(
         *columns, pa.scalar("", pa.large_string()), null_handling="replace", null_replacement=null_text

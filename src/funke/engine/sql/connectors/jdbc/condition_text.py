@@ -23,7 +23,7 @@ _NUMBERS = (*INTEGRAL, DecimalType)
 
 
 def condition_text(condition: BoundExpression, column_text: ColumnText) -> Condition | None:
-    """The condition for the database; it may let through more rows, never fewer. None if there is none."""
+    """The condition for the database. It may let through more rows, never fewer; None if it cannot be expressed."""
     if not isinstance(condition, BoundFunction):
         return None
     name, arguments = condition.call.function.name, condition.arguments
@@ -48,6 +48,8 @@ def condition_text(condition: BoundExpression, column_text: ColumnText) -> Condi
 
 
 def _joined(word: str, parts: Sequence[Condition | None]) -> Condition | None:
+    # Without a part of AND more rows come, which the plan's own filter drops; without a part of OR rows would be
+    # missing. For the same reason NOT is never translated.
     translated = [each for each in parts if each is not None]
     if not translated or (word == "OR" and len(translated) < len(parts)):
         return None
@@ -63,6 +65,7 @@ def _comparison(
     text = column_text(column)
     if text is None or not _means_the_same(operator, column.type, other.type):
         return None
+    # The value is a parameter of the statement, never a part of its text.
     return Condition(f"{text} {operator} ?", (other.value,))
 
 

@@ -1,4 +1,4 @@
-"""The connector jdbc: its options, and what reads, looks up and writes its tables."""
+"""The connector jdbc: its options, and how they become sources, lookups and sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks rows up in a database: one query for the keys of a batch."""
+"""Lookups in a database: one query for the keys of a batch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class JdbcLookupTable(LookupTable):
 
 
 class DatabaseRows(KeyedTable):
-    """Holds a connection; makes it anew after an error, as often as is set for one query."""
+    """Rows of a database over one connection. After an error it is renewed, up to `max_retries` times for a query."""
 
     def __init__(
         self,
@@ -119,6 +119,7 @@ class DatabaseRows(KeyedTable):
                     raise SourceError(
                         f"rows of {self._read.table!r} could not be looked up: {type(error).__name__}: {error}"
                     ) from error
+                # Flink's pauses: none, one second, two seconds …
                 self._pause(float(retry))
         raise AssertionError
 

@@ -60,6 +60,7 @@ class JdbcTableSink(TableSink):
         if not self.primary_key:
             statements = Statements((self.database.insert_statement(self.table, names),), len(names))
         else:
+            # By these indexes `write_columns` names the statement of a row.
             strings = (
                 self.database.upsert_statement(self.table, names, self.primary_key),
                 self.database.delete_statement(self.table, self.primary_key),

@@ -1,4 +1,4 @@
-"""The tables of a PostgreSQL server as a catalog: nothing is copied, everything is asked for when it is needed."""
+"""The tables of a PostgreSQL server as a catalog, which stores nothing and asks the server each time."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ __all__ = ["PostgresCatalog"]
 _DATABASES = (
     "SELECT datname FROM pg_database WHERE datallowconn AND datname NOT IN ('template0', 'template1') ORDER BY 1"
 )
+# Partitions of a table (relispartition) are not listed beside it. As in Flink the catalog has no views.
 _TABLES = """
     SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'

@@ -9,7 +9,7 @@ from funke.engine.types.logical import DataType, DataTypes
 
 __all__ = ["table_type"]
 
-# What precedes the length or the digits in a column's modifier.
+# PostgreSQL adds this to the length or the digits in a column's modifier.
 _HEADER = 4
 _MOST_DIGITS, _DEFAULT_SCALE = 38, 18
 
@@ -33,6 +33,7 @@ def _element(name: str, modifier: int) -> DataType:
 
 
 def _decimal(modifier: int) -> DataType:
+    # A NUMERIC without digits may hold any: Flink takes DECIMAL(38, 18) for it.
     if modifier < _HEADER:
         return DataTypes.DECIMAL(_MOST_DIGITS, _DEFAULT_SCALE)
     precision, scale = (modifier - _HEADER) >> 16 & 0xFFFF, (modifier - _HEADER) & 0x7FF
@@ -67,7 +68,7 @@ _TYPES: dict[str, Callable[[int], DataType]] = {
     "time": _digits(DataTypes.TIME),
     "timestamp": _digits(DataTypes.TIMESTAMP),
     "timestamptz": _digits(DataTypes.TIMESTAMP_LTZ),
-    # More than Flink has: as texts, which is what they are read as.
+    # More than Flink has. They are read as texts.
     "uuid": lambda _: DataTypes.STRING(),
     "json": lambda _: DataTypes.STRING(),
     "jsonb": lambda _: DataTypes.STRING(),

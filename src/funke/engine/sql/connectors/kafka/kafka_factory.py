@@ -1,4 +1,4 @@
-"""The connectors kafka and upsert-kafka: their options, and what reads and writes their tables."""
+"""The connectors kafka and upsert-kafka: from their options to sources and sinks."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class UpsertKafkaFactory(TableFactory):
 
 
 def _from_keys(columns: KeyColumns) -> tuple[tuple[str, int], ...]:
-    """A deleted row has no value: what is in the key is read there."""
+    """The location of each column: in the key if it is there, since the record of a deleted row has no value."""
     return tuple(
         ("key", columns.key.index(index)) if index in columns.key else ("value", columns.value.index(index))
         for index in range(len(columns.fields))
@@ -246,7 +246,7 @@ def _with_subject(values: OptionValues, space: str, part: str) -> OptionValues:
 
 
 def _partitioner(name: str) -> Partitioner | None:
-    """What chooses partitions; None if that is left to the client, which spreads records without a key."""
+    """The partitioner of a sink; None leaves the choice to the client, which spreads records without a key."""
     if name in ("default", "round-robin"):
         return None
     if name == "fixed":

@@ -1,4 +1,4 @@
-"""The options that tables in Kafka share, and what they mean: topics, offsets, properties, formats."""
+"""The common options of tables in Kafka, and their values: topics, offsets, properties, formats."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ BUFFER_TIME = TableOption(
 
 
 def subscription(values: OptionValues) -> Subscription:
-    """Which topics are read."""
+    """The topics that are read."""
     topics, pattern = values[TOPIC], values[PATTERN]
     if topics and pattern:
         raise ValidationException("Option 'topic' and 'topic-pattern' shouldn't be set together.")
@@ -121,15 +121,17 @@ def subscription(values: OptionValues) -> Subscription:
 
 
 def properties(values: OptionValues, has_discovery: bool = True) -> ClientProperties:
-    """The properties of the client: options that begin so."""
+    """The properties of the client: the options that begin with `properties.`."""
     client_properties = {key[len(PREFIX) :]: text for key, text in values.strings.items() if key.startswith(PREFIX)}
     if has_discovery:
+        # Flink's tables switch discovery off with 0, its clients with a negative interval.
         client_properties["partition.discovery.interval.ms"] = str(values[DISCOVERY].to_millis() or -1)
     return ClientProperties.of(client_properties)
 
 
 def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
-    """Where reading begins."""
+    """The offsets at which reading begins."""
+    # As in Flink a group without offsets fails the job unless `properties.auto.offset.reset` says where to begin.
     mode, reset = values[START], values.strings.get("properties.auto.offset.reset", "none").lower()
     if mode == "group-offsets" and GROUP not in values:
         raise ValidationException("'properties.group.id' is required with 'scan.startup.mode' = 'group-offsets'.")
@@ -137,7 +139,7 @@ def starting(values: OptionValues, topics: tuple[str, ...]) -> Offsets:
 
 
 def stopping(values: OptionValues, topics: tuple[str, ...]) -> Offsets | None:
-    """Where reading ends, if it does."""
+    """The offsets at which reading ends; None for an unbounded table."""
     mode = values[STOP]
     return None if mode == "unbounded" else _offsets(mode, values, STOP_OFFSETS, STOP_TIME, topics, "none")
 
@@ -150,10 +152,12 @@ def _offsets(
     if mode == "timestamp":
         if values[time] is None:
             raise ValidationException(f"'{time.key}' is required in 'timestamp' mode but missing.")
+        # A partition whose records are all older has no offset for the time: it is read from its end.
         return Offsets("timestamp", "latest", values[time])
     if mode == "specific-offsets":
         if len(topics) != 1:
             raise ValidationException("Currently Kafka source only supports specific offset for single topic.")
+        # Partitions that the option leaves out are read from their beginning.
         return Offsets("offsets", "earliest", numbers=_specific(values, offsets_option, topics[0]))
     return Offsets("earliest", "earliest") if mode == "earliest-offset" else Offsets("latest", "latest")
 

@@ -1,4 +1,4 @@
-"""What reads and writes tables in Kafka."""
+"""Sources and sinks of tables in Kafka."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ class KafkaTableSource(TableSource):
 
     @property
     def kinds(self) -> frozenset[RowKind]:  # type: ignore[override]
+        # Not UPSERTS: the operator that `add_to` puts behind the source has added the rows before.
         return ALL_CHANGES if self.records.is_upsert else self.records.value.kinds
 
     @property
@@ -98,7 +99,7 @@ class KafkaTableSource(TableSource):
         rows = super().add_to(builder, columns, uid_prefix)
         if not self.records.is_upsert:
             return rows
-        # A record of an upsert topic says what a key has now. Operators behind it need the row of before as well.
+        # A record of an upsert topic has the new row of a key. Operators behind it need the row before as well.
         names = [each.name for each in columns]
         indexes = tuple(names.index(each) for each in self.primary_key)
 
@@ -115,7 +116,7 @@ class KafkaTableSource(TableSource):
 
 
 class _Changes(KeyedProcessFunction):
-    """Makes changes of upserts: the first of a key is an insert, others take back what was before."""
+    """Turns upserts into changes: the first row of a key is an insert, later ones retract the row before."""
 
     def __init__(self, row_type: TypeInformation) -> None:
         self._type = row_type
@@ -126,6 +127,7 @@ class _Changes(KeyedProcessFunction):
     def process_element(self, value: Any, ctx: Any) -> Iterator[Row]:
         before = self._last.value()
         if value.get_row_kind() in (RowKind.DELETE, RowKind.UPDATE_BEFORE):
+            # The record of a deletion has the key alone; the row that goes is the one in state.
             if before is not None:
                 self._last.clear()
                 yield _with_kind(before, RowKind.DELETE)
@@ -133,6 +135,7 @@ class _Changes(KeyedProcessFunction):
         if before is None:
             self._last.update(_with_kind(value, RowKind.INSERT))
             yield _with_kind(value, RowKind.INSERT)
+        # As in Flink's ChangelogNormalize an equal row is no change.
         elif list(before) != list(value):
             self._last.update(_with_kind(value, RowKind.INSERT))
             yield _with_kind(before, RowKind.UPDATE_BEFORE)
@@ -179,6 +182,7 @@ class KafkaTableSink(TableSink):
                 f"Rows must say which of the table's topics they go to ({self.records.topics.summary}): declare a "
                 "column `topic` STRING METADATA."
             )
+        # Only a partitioner of the program has to be told the number of partitions; the client knows it.
         count = None if self.records.partitioner is None else _PartitionCount(self.properties)
         records = replace(self.records, partitions=count)
         return KafkaSink(self.properties, records, self.guarantee, self.transactional_id_prefix, self.holding_back)

@@ -1,4 +1,4 @@
-"""Which columns of a table are in the keys of its records, and which in the values."""
+"""The columns of a table in the keys of its records, and in the values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeyColumns:
 
     @staticmethod
     def of(fields: tuple[RowField, ...], names: Sequence[str], prefix: str, includes_key: bool) -> KeyColumns:
-        """Checks what the options say."""
+        """The columns by the options of a table, which are checked."""
         indexes = {each.name: index for index, each in enumerate(fields)}
         for name in names:
             if name not in indexes:
@@ -46,18 +46,17 @@ class KeyColumns:
 
     @property
     def key_fields(self) -> tuple[RowField, ...]:
-        """As the key format sees them."""
+        """The fields of the key, without their prefix."""
         chosen = [self.fields[index] for index in self.key]
         return tuple(RowField(each.name.removeprefix(self.prefix), each.data_type) for each in chosen)
 
     @property
     def value_fields(self) -> tuple[RowField, ...]:
-        """As the value format sees them."""
         return tuple(self.fields[index] for index in self.value)
 
     @property
     def indexes(self) -> tuple[tuple[str, int], ...]:
-        """Where each physical column is read: in the value, if it is there."""
+        """The location of each physical column: in the value if it is there, otherwise in the key."""
         return tuple(
             ("value", self.value.index(index)) if index in self.value else ("key", self.key.index(index))
             for index in range(len(self.fields))

@@ -1,1 +1,1 @@
-"""Tables that are asked for the rows of some keys: what a lookup join needs of a connector, and caches."""
+"""Tables that can be asked for the rows of keys: the interface for lookup joins, and caches."""

@@ -1,4 +1,4 @@
-"""Lookups with and without caches: none, the keys that were asked for lately, or the whole table."""
+"""Lookups without a cache, with recently used keys, or with the whole table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class NoCache(_TableLookup):
 
 @dataclass(frozen=True)
 class PartialCacheSettings:
-    """How many keys are kept and how long; whether keys without rows are, too."""
+    """The bounds of a partial cache: number and age of keys, and whether keys without rows are kept."""
 
     max_rows: int | None = None
     expire_after_write_ms: int | None = None
@@ -66,7 +66,7 @@ class _Entry:
 
 
 class PartialCache(_TableLookup):
-    """Keeps the rows of keys that were asked for; the one that was not for the longest time goes first."""
+    """Keeps the rows of keys that were asked for; the least recently used key goes first."""
 
     def __init__(self, table: KeyedTable, keys: Sequence[int], settings: PartialCacheSettings, clock: Clock) -> None:
         super().__init__(table, keys)
@@ -93,7 +93,7 @@ class PartialCache(_TableLookup):
         by_number = _indexes(numbers_of(missing_keys, rows, self._keys), len(missing))
         with self._lock:
             self._keep([asked[number] for number in missing], by_number, rows, now_ms)
-        # What was known and what has come stand in one batch for this answer alone.
+        # Cached and new rows are in one batch for this answer alone.
         first = 0 if held is None else held.num_rows
         for number, indexes in zip(missing, by_number):
             cached[asked[number]] = indexes + first
@@ -134,6 +134,7 @@ class PartialCache(_TableLookup):
         most = self._settings.max_rows
         while most is not None and len(self._entries) > most:
             self._forget(next(iter(self._entries)))
+        # By now more than half of the rows are dead: to copy the others costs less than it cost to add these.
         if len(self._rows) > max(_FEW_ROWS, 2 * self._live):
             kept = [_NOWHERE, *(each.indexes for each in self._entries.values())]
             self._rows = self._rows.take(pa.array(np.concatenate(kept), pa.int64()))
@@ -144,7 +145,7 @@ class PartialCache(_TableLookup):
 
 
 class FullCache(_TableLookup):
-    """Holds the whole table, and reads it again when it is time; the batch that comes then waits for it."""
+    """Holds the whole table. When it is too old, the next batch waits until it was read again."""
 
     def __init__(self, table: KeyedTable, keys: Sequence[int], times: ReloadTimes | None, clock: Clock) -> None:
         super().__init__(table, keys)
@@ -164,6 +165,7 @@ class FullCache(_TableLookup):
 
     def find(self, keys: pa.RecordBatch) -> FoundRows:
         with self._lock:
+            # Under the lock: other threads wait for the new table instead of reading it as well.
             if self._held is None or (self._due_ms is not None and self._now_ms() >= self._due_ms):
                 self._load()
             assert self._held is not None
@@ -185,6 +187,7 @@ class _HeldTable:
         numbers = self._numbers.find(keys.columns, keys.num_rows)
         if not len(self._counts):
             return FoundRows(self._rows, np.zeros(keys.num_rows, np.int64), _NOWHERE)
+        # A missing key has the number -1, which reads the last entry; `where` discards it.
         counts = np.where(numbers >= 0, self._counts[numbers], 0)
         starts = np.where(numbers >= 0, self._starts[numbers], 0)
         # Where the run of each key begins, and how far into it each row is.

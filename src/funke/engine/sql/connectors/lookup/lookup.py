@@ -1,4 +1,4 @@
-"""What finds the rows of a table by keys."""
+"""The interface of lookups: finding the rows of a table by keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FoundRows", "KeyedTable", "Lookup", "LookupTable", "TableOfThread", 
 
 @dataclass(frozen=True)
 class FoundRows:
-    """Rows, and for each key that was asked for how many of them it has, and which: those of the first key first."""
+    """Rows, and for each requested key the number of its rows and their indexes, those of the first key first."""
 
     rows: pa.RecordBatch
     counts: Any
@@ -39,7 +39,7 @@ class Lookup(ABC):
 
     @abstractmethod
     def find(self, keys: pa.RecordBatch) -> FoundRows:
-        """Finds the rows of keys, each of which stands there once; no part of one is NULL."""
+        """Finds the rows of keys. The keys are distinct, and no part of one is NULL."""
 
     def release(self) -> None:
         """Called by each thread that has found rows, when it ends."""
@@ -57,15 +57,15 @@ class LookupTable(ABC):
     @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
-        """What its rows hold."""
+        """The columns of its rows."""
 
     @abstractmethod
     def create_lookup(self, keys: Sequence[int], clock: Clock) -> Lookup:
-        """Makes what finds rows by the columns at these indexes."""
+        """Makes a lookup by the columns at these indexes."""
 
 
 class KeyedTable(ABC):
-    """What a connector gives for caches to stand before: rows by keys, or all rows."""
+    """The part of a connector behind a cache: reads rows by keys, or all rows."""
 
     @abstractmethod
     def fetch(self, keys: pa.RecordBatch) -> pa.RecordBatch:
@@ -81,7 +81,7 @@ class KeyedTable(ABC):
 
 
 class TableOfThread(KeyedTable):
-    """Connects anew for each thread that asks: connections to databases belong to one."""
+    """A connection for each thread: drivers of databases do not share one between threads."""
 
     def __init__(self, connect: Callable[[], KeyedTable]) -> None:
         self._connect = connect
@@ -106,7 +106,7 @@ class TableOfThread(KeyedTable):
 
 
 def rows_by_number(numbers: Array, keys: int) -> tuple[Array, Array]:
-    """How many rows each of so many keys has, and their indexes; rows without a number are left out."""
+    """The number of rows of each key, and their indexes. Rows with a negative number are left out."""
     indexes: Array = np.flatnonzero(numbers >= 0)
     own = numbers[indexes]
     counts = np.bincount(own, minlength=keys).astype(np.int64)
@@ -114,7 +114,8 @@ def rows_by_number(numbers: Array, keys: int) -> tuple[Array, Array]:
 
 
 def numbers_of(keys: pa.RecordBatch, rows: pa.RecordBatch, columns: Sequence[int]) -> Array:
-    """For each row the place of its key among keys; -1 if it is not there."""
+    """For each row the index of its key among keys; -1 if it is not there."""
+    # Numbers of keys may differ from their order; `indexes` leads back to it.
     key_numbers = KeyNumbers(keys.schema.types)
     indexes: Array = np.empty(keys.num_rows, np.int64)
     indexes[key_numbers.numbers(keys.columns, keys.num_rows)] = np.arange(keys.num_rows)

@@ -1,4 +1,4 @@
-"""What a table's options say about lookups and their caches."""
+"""The options of tables for lookups and their caches."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ LOOKUP_OPTIONS = (
 
 @dataclass(frozen=True)
 class LookupSettings:
-    """How rows are looked up: one of the two, or without a cache."""
+    """The settings of lookups: a partial cache, a full one (`reload`), or none."""
 
     max_retries: int = 3
     partial: PartialCacheSettings | None = None
@@ -112,7 +112,7 @@ class LookupSettings:
 
     @staticmethod
     def of(values: OptionValues) -> LookupSettings:
-        """Reads a table's options."""
+        """The settings from the options of a table."""
         from funke.engine.sql.connectors.lookup.caches import PartialCacheSettings
 
         retries = values[MAX_RETRIES]

@@ -1,4 +1,4 @@
-"""When a table that is held as a whole is read again."""
+"""The times at which a full cache is read again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ReloadTimes"]
 
 @dataclass(frozen=True)
 class ReloadTimes:
-    """Every so often, counted from the start or the end of the last time; or at a time of day, every so many days."""
+    """An interval, from the start or the end of the last load; or a time of day, every so many days."""
 
     interval_ms: int | None = None
     is_fixed_rate: bool = False
@@ -18,7 +18,7 @@ class ReloadTimes:
     days: int = 1
 
     def next_ms(self, started_ms: int, ended_ms: int) -> int:
-        """The next time behind one that has started and ended.
+        """The next time after a load that has started and ended.
 
         >>> ReloadTimes(1000).next_ms(5, 20), ReloadTimes(1000, is_fixed_rate=True).next_ms(5, 20)
         (1020, 1005)

@@ -55,6 +55,8 @@ class ScannedRows(KeyedTable):
         return pa.concat_batches(batches) if batches else pa.RecordBatch.from_pylist([], schema=self._schema)
 
     def _batches(self) -> Iterator[Any]:
+        # Not as a source of the job: each subtask of the join reads all splits by itself, when it opens and after the
+        # TTL.
         enumerator, reader = self._source.create_enumerator(1), self._source.create_reader()
         reader.open()
         try:

@@ -1,4 +1,4 @@
-"""The connector mysql-cdc: its options, and what reads its tables."""
+"""The connector mysql-cdc: from its options to a source."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _REJECTED = (
 )
 _STREAMED = TableOption("debezium.min.row.count.to.stream.result", "Integer", "1000", "Has no effect here.")
 _TIME = TableOption("scan.startup.timestamp-millis", "Long", None, "The time that 'timestamp' means.")
-# Parameters of the Java driver: sslMode, useSSL and what else its URLs may hold here.
+# Parameters of the Java driver: sslMode, useSSL and the others that its URLs may have here.
 _PROPERTIES = "jdbc.properties"
 _RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*\d+\s*)?")
 
@@ -137,6 +137,7 @@ class MySqlCdcFactory(ChangeTableFactory):
 
 def _server_id(text: str | None) -> int:
     if text is None:
+        # The range of Flink CDC. Of two readers with one id the server disconnects the one that came first.
         return random.randint(5400, 6400)
     match = _RANGE.fullmatch(text)
     if match is None or not 0 < int(match[1]) < 1 << 32:

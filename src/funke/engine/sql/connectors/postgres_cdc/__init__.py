@@ -1,1 +1,1 @@
-"""Changes of PostgreSQL's tables as tables."""
+"""Tables of PostgreSQL with their changes."""

@@ -1,4 +1,4 @@
-"""The connector postgres-cdc: its options, and what reads its tables."""
+"""The connector postgres-cdc: from its options to a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an aggregate function is: its names, the types it takes and gives, its body and its kernel."""
+"""The definition of aggregate functions: names, types of arguments and results, body and kernel."""
 
 from __future__ import annotations
 
@@ -29,17 +29,21 @@ class AggregateBody(ABC):
     def create(self) -> Any:
         """The accumulator of a group without rows."""
 
+    def restored(self, accumulator: Any) -> Any:
+        """An accumulator as state has it, in the form that the other methods work on fastest."""
+        return accumulator
+
     @abstractmethod
     def accumulate(self, accumulator: Any, *arguments: SqlValue) -> None:
-        """Takes a row in."""
+        """Accumulates a row."""
 
     @abstractmethod
     def retract(self, accumulator: Any, *arguments: SqlValue) -> None:
-        """Takes back a row that was taken in before."""
+        """Retracts a row that was accumulated before."""
 
     @abstractmethod
     def merge(self, accumulator: Any, other: Any) -> None:
-        """Takes in everything that another accumulator holds."""
+        """Adds the content of another accumulator."""
 
     @abstractmethod
     def value(self, accumulator: Any) -> SqlValue:
@@ -55,11 +59,11 @@ class AggregateFunction:
     forms: str
     result: TypeRule
     body_for: Callable[[AggregateCall], AggregateBody]
-    # What makes a kernel for the types of a call; None where these have none.
+    # Makes the kernel for the types of a call; None if there is none.
     kernel_for: Callable[[AggregateCall], AggregateKernel | None] | None = None
     # COUNT gives 0 for a group without rows, all others give NULL.
     has_value_when_empty: bool = False
-    # Whether an argument that occurs again changes nothing, so that DISTINCT need not be looked after.
+    # Whether an argument that occurs again changes nothing, so that DISTINCT needs no state: MIN(DISTINCT v) is MIN(v).
     ignores_repeats: bool = False
     purpose: str = ""
 
@@ -76,6 +80,7 @@ class AggregateFunction:
         if not any(form.accepts([each.type for each in arguments]) for form in self.alternatives):
             return None
         result = self.result(arguments)
+        # SUM of a NOT NULL column is NOT NULL with GROUP BY, where every group has a row.
         if result is None or self.has_value_when_empty or not may_be_empty:
             return result
         return with_nullable(result, True)
@@ -89,7 +94,7 @@ class AggregateCall:
     arguments: tuple[Argument, ...]
     result: DataType
     is_distinct: bool = False
-    # Whether rows may be taken back.
+    # Whether rows may be retracted.
     has_retractions: bool = False
     session: Session = field(default_factory=Session)
 

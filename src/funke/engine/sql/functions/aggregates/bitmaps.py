@@ -1,4 +1,4 @@
-"""Aggregates that give bitmaps, and those that give how many numbers these have."""
+"""Aggregates that return bitmaps, and those that return the cardinality of these."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class _BuildBody(AggregateBody):
 
     def accumulate(self, accumulator: BitMap, *arguments: SqlValue) -> None:
         if arguments[0] is not None:
+            # Bitmaps have numbers without a sign: -1 is 4294967295.
             accumulator.add(arguments[0] & 0xFFFFFFFF)
 
     def retract(self, accumulator: BitMap, *arguments: SqlValue) -> None:
@@ -52,7 +53,7 @@ class _BuildBody(AggregateBody):
 
 
 class _BuildKernel(BodyKernel):
-    """Takes in all numbers of a segment at once."""
+    """Adds all numbers of a segment in one call of the library."""
 
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
         numbers = rows.arguments[0].numbers.astype(np.int32, copy=False)
@@ -66,13 +67,14 @@ class _BuildKernel(BodyKernel):
 
 
 class _CombinedBody(AggregateBody):
-    """What all bitmaps give together; a list, which is empty before the first one."""
+    """The combination of all bitmaps; a list, which is empty before the first one."""
 
     def __init__(self, combine: Combine, result: Result) -> None:
         self._combine = combine
         self._result = result
 
     def create(self) -> list[BitMap]:
+        # Not an empty bitmap: AND with that would stay empty.
         return []
 
     def accumulate(self, accumulator: list[BitMap], *arguments: SqlValue) -> None:
@@ -97,7 +99,7 @@ class _CombinedBody(AggregateBody):
 
 
 class _CountedXorBody(AggregateBody):
-    """How many bitmaps there are, and the numbers that an odd number of them has."""
+    """The number of bitmaps, and the members of an odd number of them. XOR is its own retraction."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
@@ -122,7 +124,7 @@ class _CountedXorBody(AggregateBody):
 
 
 class _CountedBody(AggregateBody):
-    """How many arguments there are, how often they have each number, and the set of those that are there."""
+    """The number of arguments, the count of each of their members, and the set of members with a count above 0."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
@@ -162,6 +164,7 @@ class _CountedBody(AggregateBody):
     def _count(accumulator: list[Any], number: int, count: int) -> None:
         _, counts, present = accumulator
         total = counts.get(number, 0) + count
+        # A retraction may come before its row: a count below 0 stays, and the row cancels it.
         if total:
             counts[number] = total
         else:
@@ -196,7 +199,7 @@ Body = Callable[[Result], AggregateBody]
 
 
 def _pair(name: str, form: str, plain: Body, counted: Body, purpose: str) -> tuple[AggregateFunction, ...]:
-    """An aggregate that gives a bitmap, and the one that gives how many numbers that has."""
+    """An aggregate that returns a bitmap, and the one that returns its cardinality."""
     kernel_for = _build_kernel if plain is _BuildBody else None
 
     def function(name: str, data_type: DataType, result: Result, purpose: str) -> AggregateFunction:

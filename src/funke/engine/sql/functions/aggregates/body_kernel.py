@@ -39,7 +39,8 @@ class BodyKernel(AggregateKernel):
         return before, from_values(values, self._call.result)
 
     def merge(self, left: Fields, right: Fields) -> Fields:
-        for accumulator, other in zip(left[0], right[0]):
+        for number, other in enumerate(right[0]):
+            accumulator = left[0][number] = self._body.restored(left[0][number])
             self._body.merge(accumulator, other)
         return left
 
@@ -47,13 +48,14 @@ class BodyKernel(AggregateKernel):
         return from_values(list(map(self._body.value, fields[0])), self._call.result)
 
     def _results(self, before: Fields, rows: AggregateRows, result_of: Callable[[Any], Any]) -> Iterator[Any]:
-        accumulate, retract = self._body.accumulate, self._body.retract
+        accumulate, retract, accumulators = self._body.accumulate, self._body.retract, before[0]
         arguments = self._arguments(rows)
         signs = None if rows.signs is None else rows.signs.tolist()
         mask = None if rows.mask is None else rows.mask.tolist()
         lengths = rows.segments.lengths.tolist()
         index = 0
-        for accumulator, length in zip(before[0], lengths):
+        for number, length in enumerate(lengths):
+            accumulator = accumulators[number] = self._body.restored(accumulators[number])
             for row in range(index, index + length):
                 if mask is None or mask[row]:
                     (accumulate if signs is None or signs[row] > 0 else retract)(accumulator, *arguments[row])

@@ -48,13 +48,14 @@ _BY_NAME = {name: function for function in AGGREGATES for name in function.names
 
 
 def find_aggregate(name: str) -> AggregateFunction | None:
-    """The aggregate function of a name, whatever its letters' case; None if there is none."""
+    """The aggregate function of a name in any case; None if there is none."""
     return _BY_NAME.get(name.lower())
 
 
 def create_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
-    """What computes a call on batches; `has_retractions` if rows may be taken back."""
+    """The kernel of a call on batches; `has_retractions` if rows may be retracted."""
     call = replace(call, has_retractions=has_retractions)
+    # DISTINCT is a layer in front of any kernel: it masks the rows that bring nothing new.
     own = None if call.function.kernel_for is None else call.function.kernel_for(call)
     kernel = BodyKernel(call) if own is None else own
     return DistinctKernel(call, kernel) if call.is_distinct else kernel

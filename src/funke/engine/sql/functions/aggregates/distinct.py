@@ -1,4 +1,4 @@
-"""DISTINCT: an aggregate takes in each value once, and takes it back when its last row is taken back."""
+"""DISTINCT: an aggregate accumulates each value once, and retracts it with its last row."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class DistinctValues:
 
 
 class DistinctKernel(AggregateKernel):
-    """Fields: how often each value is there, then those of the aggregate itself."""
+    """Fields: the count of each value, then those of the aggregate itself."""
 
     def __init__(self, call: AggregateCall, inner: AggregateKernel) -> None:
         self._values = DistinctValues(call)
@@ -94,7 +94,7 @@ class DistinctKernel(AggregateKernel):
         return (before[0], *after), values
 
     def merge(self, left: Fields, right: Fields) -> Fields:
-        """What two groups have in common counts once: the values that only the right one has are taken in."""
+        """Merges groups: the values that only the right group has are accumulated in the left one."""
         groups, keys, signs = self._joined(left[0], right[0])
         if not groups:
             return left
@@ -111,7 +111,7 @@ class DistinctKernel(AggregateKernel):
 
     @staticmethod
     def _joined(left: Array, right: Array) -> tuple[list[int], list[Any], list[int]]:
-        """Adds the counts of one side to the other; the groups, values and signs of what comes or goes by it."""
+        """Adds the counts of the right side to the left; the groups, values and signs of those that appear or go."""
         groups, keys, signs = [], [], []
         for group, (own, others) in enumerate(zip(left, right)):
             for key, count in others.items():
@@ -129,7 +129,7 @@ class DistinctKernel(AggregateKernel):
         return self._inner.values(fields[1:])
 
     def _once(self, counts: Array, rows: AggregateRows) -> AggregateRows:
-        """The same rows, of which those count that change which values are there."""
+        """The same rows, masked to those that add a value to the group or remove one."""
         keys, codes = self._values.of_rows(rows)
         if rows.signs is None:
             chosen = self._first_ones(counts, rows, keys, codes)
@@ -156,7 +156,7 @@ class DistinctKernel(AggregateKernel):
             if not after:
                 del own[key]
             elif before <= 0 < after:
-                # Rows that were taken back without having been there have to come first.
+                # Retractions that came before their rows are cancelled first.
                 chosen.append(row if not before else int(indexes[combined[indexes] == pair][-before]))
         return chosen
 
@@ -175,6 +175,7 @@ class DistinctKernel(AggregateKernel):
                 own[key] = count
             else:
                 own.pop(key, None)
+            # Of +7, +7, -7, -7 the first and the last row count: in between 7 is there, whichever row it is from.
             if (sign > 0 and count == 1) or (sign < 0 and count == 0):
                 chosen.append(row)
         return chosen

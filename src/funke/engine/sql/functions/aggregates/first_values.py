@@ -1,4 +1,4 @@
-"""DISTINCT where rows stay: calls with the same arguments (and filters of their own) share what they know of values."""
+"""DISTINCT over rows without retractions: calls with the same arguments share the known values."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ MOST_MEMBERS = 60
 
 
 class FirstValues:
-    """For each group the values that were there, with a bit for each of the calls that has taken them in."""
+    """For each group the values that it has had, with a bit for each call that has counted them."""
 
     def __init__(self, call: AggregateCall, members: Sequence[int]) -> None:
+        # COUNT(DISTINCT u) and COUNT(DISTINCT u) FILTER (WHERE a) keep each u once; if `a` is false at first, only the
+        # bit of the first call is set, and a later row sets the other one.
         self._values = DistinctValues(call)
         self._table = self._values.integer_table()
         self.members = tuple(members)
@@ -32,7 +34,7 @@ class FirstValues:
         self.is_in_memory = False
 
     def create(self, count: int) -> Array:
-        """What is known of groups that are not there yet."""
+        """The state of new groups."""
         if self.is_in_memory and self._table is not None:
             return np.full(count, None, object)
         return np.fromiter(({} for _ in range(count)), object, count)
@@ -48,6 +50,7 @@ class FirstValues:
         first: Array = np.full((len(rows), len(pairs)), segments.length)
         for own, each in zip(first, rows):
             indexes = np.arange(segments.length) if each.mask is None else np.flatnonzero(each.mask)
+            # Backwards: numpy keeps the last assignment, which is the first row of the pair then.
             own[pair_of_row[indexes[::-1]]] = indexes[::-1]
         bits = (1 << np.arange(len(rows), dtype=np.int64)) @ (first < segments.length)
         new = _taken_in(groups, keys, (pairs // len(keys)).tolist(), (pairs % len(keys)).tolist(), bits.tolist())
@@ -79,7 +82,7 @@ class FirstValues:
 
 
 def _taken_in(group_values: Array, keys: list[Any], groups: list[int], codes: list[int], bits: list[int]) -> Array:
-    """For each value of a group the calls to which it is new."""
+    """For each value of a group the bits of the calls to which it is new."""
     # One by one: a dict for each group. 0.2 µs for each value of a group in a batch.
     new = []
     for group, code, mine in zip(groups, codes, bits):

@@ -22,7 +22,7 @@ __all__ = ["ARRAY_AGG", "COLLECT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "LISTAGG"]
 
 
 class _ListBody(AggregateBody):
-    """Values in the order of their coming; one that is taken back is the oldest of those that are equal."""
+    """Values in the order of arrival; a retraction removes the oldest of equal ones."""
 
     def create(self) -> list[SqlValue]:
         return []
@@ -42,11 +42,11 @@ class _ListBody(AggregateBody):
         accumulator.extend(other)
 
     def counts(self, arguments: tuple[SqlValue, ...]) -> bool:
-        """Whether a row has something to gather."""
+        """Whether a row has an element."""
         return True
 
     def element(self, arguments: tuple[SqlValue, ...]) -> SqlValue:
-        """What is gathered of a row."""
+        """The element of a row."""
         return arguments[0]
 
     def value(self, accumulator: list[SqlValue]) -> SqlValue:
@@ -65,7 +65,7 @@ class _TextListBody(_ListBody):
 
 
 class _MultisetBody(AggregateBody):
-    """How often each value is there; NULLs are left out."""
+    """The count of each value; NULLs are left out."""
 
     def create(self) -> dict[SqlValue, int]:
         return {}
@@ -99,7 +99,7 @@ class _MultisetBody(AggregateBody):
 
 
 def _json_text(data_type: DataType, call: AggregateCall) -> Callable[[SqlValue], str]:
-    """What writes a value as JSON: the only element of an array without its brackets."""
+    """The function that writes a value as JSON: the only element of an array without its brackets."""
     body = bind(FUNCTIONS["json_array"], [symbol("NULL"), Argument(data_type)], call.session).body()
     return lambda value: body("NULL", value)[1:-1]
 

@@ -27,19 +27,19 @@ class AggregateKernel(ABC):
     accumulators over and continues with the returned ones: objects among them are changed in place.
     """
 
-    # The numpy type of each field, and what it is for a group without rows; objects are made by calling it.
+    # The numpy type of each field, and its value for a group without rows; objects are made by calling it.
     dtypes: tuple[Any, ...]
     initial: tuple[Any, ...]
-    # What the compiled loop (`kernels.aggregate_rows`) calls it; None if that does not have it.
+    # Its number in the compiled loop (`kernels.aggregate_rows`); None if that does not have it.
     operation: int | None = None
 
     def create(self, count: int) -> Fields:
-        """The accumulators of so many groups without rows."""
+        """The accumulators of `count` groups without rows."""
         return tuple(_filled(count, dtype, value) for dtype, value in zip(self.dtypes, self.initial))
 
     @abstractmethod
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
-        """Takes in (or back) all rows; the accumulators after them."""
+        """Accumulates or retracts all rows; returns the accumulators after them."""
 
     @abstractmethod
     def running(self, before: Fields, rows: AggregateRows) -> tuple[Fields, pa.Array]:
@@ -47,7 +47,7 @@ class AggregateKernel(ABC):
 
     @abstractmethod
     def merge(self, left: Fields, right: Fields) -> Fields:
-        """What two accumulators of the same group hold together, for many groups."""
+        """The merged accumulators of many groups, of two for each."""
 
     @abstractmethod
     def values(self, fields: Fields) -> pa.Array:
@@ -55,7 +55,7 @@ class AggregateKernel(ABC):
 
 
 class RunningKernel(AggregateKernel):
-    """One that can tell the accumulators after every row; they are numbers, never changed in place."""
+    """A kernel that knows the accumulators after every row; they are numbers, never changed in place."""
 
     @abstractmethod
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:

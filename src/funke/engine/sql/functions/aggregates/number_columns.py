@@ -37,6 +37,7 @@ def decimal_column(unscaled: Array, empty: Array | None, data_type: DecimalType)
         is_missing = is_missing | empty
     is_missing = is_missing.astype(bool)
     kept = np.where(is_missing, 0, unscaled)
+    # Arrow's decimals have 128 bits, the lower half first; the upper half of a small number is its sign.
     words: Array = np.empty(2 * len(kept), np.uint64)
     if kept.dtype == np.int64:
         words[0::2], words[1::2] = kept.view(np.uint64), (kept >> 63).view(np.uint64)

@@ -57,6 +57,7 @@ def _parts(arguments: tuple[SqlValue, ...]) -> tuple[Any, Any, int]:
 
 
 def _at(values: list[float], percentage: float) -> float:
+    # Between two values if the rank is: PERCENTILE(v, 0.5) of 1 and 2 is 1.5.
     rank = (len(values) - 1) * percentage
     lower = int(rank)
     if lower + 1 >= len(values):

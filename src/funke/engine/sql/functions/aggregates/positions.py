@@ -21,7 +21,7 @@ __all__ = ["FIRST_VALUE", "LAST_VALUE"]
 
 
 class _PositionBody(AggregateBody):
-    """All values in order if they may be taken back, else the one that counts."""
+    """All values in order if rows may be retracted, else the one that counts."""
 
     def __init__(self, call: AggregateCall, is_first: bool) -> None:
         self._is_first = is_first
@@ -60,6 +60,7 @@ class _PositionKernel(RunningKernel):
     def __init__(self, call: AggregateCall, is_first: bool) -> None:
         self._type = call.types[0]
         self._is_first = is_first
+        # The first value has the least index of the rows that count, the last value the greatest.
         self._operation = np.minimum if is_first else np.maximum
 
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:

@@ -1,4 +1,4 @@
-"""Functions that have a meaning in OVER windows alone: the number, the rank, and the rows before the current one."""
+"""Functions of OVER windows alone: the number, the rank, and the rows before the current one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RANKINGS", "RANKING", "ROW_NUMBER"]
 
 
 class _LagBody(AggregateBody):
-    """Keeps the values that may still be asked for, and what stands for rows that are not there."""
+    """Keeps as many values as the offset reaches back, and the default for missing rows."""
 
     def create(self) -> list[Any]:
         return [1, None, []]
@@ -29,7 +29,7 @@ class _LagBody(AggregateBody):
         accumulator[2] = [*accumulator[2][-offset:], value] if offset else [value]
 
     def retract(self, accumulator: list[Any], *arguments: SqlValue) -> None:
-        # What is kept reaches back no further than it is asked for.
+        # No more values are kept than the offset needs, so none has to be removed.
         pass
 
     def merge(self, accumulator: list[Any], other: list[Any]) -> None:
@@ -117,7 +117,7 @@ def _ranking(name: str, forms: str, result: TypeRule, purpose: str) -> Aggregate
     return AggregateFunction((name,), forms, result, _no_body, has_value_when_empty=True, purpose=purpose)
 
 
-# Where all rows of a partition are there, these are known from the indexes of rows; nothing is accumulated.
+# With all rows of a partition at hand these follow from the indexes of rows; nothing is accumulated.
 RANKINGS: tuple[AggregateFunction, ...] = (
     ROW_NUMBER,
     _ranking("rank", "", _number, "One more than the rows before."),

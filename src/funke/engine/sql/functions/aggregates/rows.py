@@ -1,4 +1,4 @@
-"""The rows that aggregates take in: columns of arguments in the order of segments, and which rows count how."""
+"""The input rows of aggregates: columns of arguments in the order of segments, with signs and masks."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ class ArgumentColumn:
             return self.numbers
         low, high = _words(self.array)
         signed = low.view(np.int64)
+        # Below it no sum of the batch overflows, so that machine integers can be added instead of Python's.
         limit = (1 << 63) // max(len(signed), 1)
         is_small = np.array_equal(high, signed >> 63) and bool(((signed < limit) & (signed > -limit)).all())
         return signed if is_small else self.numbers
@@ -87,8 +88,8 @@ def _words(column: pa.Array) -> tuple[Array, Array]:
 class AggregateRows:
     """Rows in the order of their segments.
 
-    `signs` are 1 for rows that are taken in and -1 for those that are taken back (int8), None if all are taken in;
-    `mask` says which rows count for this aggregate (FILTER), None if all do.
+    `signs` are 1 for rows that are accumulated and -1 for those that are retracted (int8), None if all are accumulated;
+    `mask` has the rows that count for this aggregate (FILTER), None if all do.
     """
 
     segments: Segments
@@ -117,14 +118,14 @@ class AggregateRows:
         return np.where(self.counting, self.signs, 0).astype(np.int64)
 
     def running_count(self, before: Array) -> Array:
-        """How many rows count, up to each row of each segment."""
+        """The number of rows that count, up to each row of each segment."""
         segments = self.segments
         if self.weights is None:
             return before[segments.segment_of_row] + segments.index_in_segment + 1
         return segments.running_sum(before, self.weights)
 
     def total_count(self, before: Array) -> Array:
-        """How many rows count in each segment."""
+        """The number of rows that count in each segment."""
         if self.weights is None:
             return before + self.segments.lengths
         return before + np.add.reduceat(self.weights, self.segments.starts)

@@ -20,7 +20,7 @@ _LONG = 48
 
 
 class Segments:
-    """Where each segment begins; there is at least one segment, and none is empty."""
+    """The start of each segment. There is at least one segment, and none is empty."""
 
     def __init__(self, starts: Array, length: int) -> None:
         self.starts = starts
@@ -42,12 +42,12 @@ class Segments:
 
     @cached_property
     def ends(self) -> Array:
-        """The place of the last row of each segment."""
+        """The index of the last row of each segment."""
         return np.append(self.starts[1:], self.length) - 1
 
     @cached_property
     def lengths(self) -> Array:
-        """How many rows each segment has."""
+        """The number of rows of each segment."""
         return self.ends - self.starts + 1
 
     @cached_property
@@ -57,7 +57,7 @@ class Segments:
 
     @cached_property
     def index_in_segment(self) -> Array:
-        """How many rows of its segment stand before each row."""
+        """The index of each row in its segment."""
         return np.arange(self.length) - self.starts[self.segment_of_row]
 
     @cached_property
@@ -87,6 +87,8 @@ class Segments:
         starts = self.starts
         with np.errstate(over="ignore", invalid="ignore"):
             result[starts] = operation(before, values[starts])
+            # All second rows in one call of numpy, then all third rows: as many calls as the longest short segment has
+            # rows.
             for rows in self._rounds:
                 result[rows] = operation(result[rows - 1], result[rows])
             for start, end in self._long:
@@ -100,5 +102,5 @@ class Segments:
         return total + offsets[self.segment_of_row]
 
     def total(self, operation: np.ufunc, before: Array, values: Array) -> Array:
-        """The last of the running results of each segment, for operations that may be taken in any order."""
+        """The last of the running results of each segment, for operations whose order makes no difference."""
         return operation(before, operation.reduceat(values, self.starts))

@@ -1,4 +1,4 @@
-"""SINGLE_VALUE: the value of the only row; what a query within an expression is, if it could have more."""
+"""SINGLE_VALUE: the value of the only row, for a query in place of a value that might have more rows."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def _less_one(count: Expression) -> Expression:
 
 
 class _DistancesBody(AggregateBody):
-    """How many values there are, their mean, and the sum of squared distances from it."""
+    """The number of values, their mean, and the sum of squared distances from it."""
 
     is_flat = True
 
@@ -66,6 +66,7 @@ class _DistancesBody(AggregateBody):
             return
         count, mean, distances = accumulator
         value = float(arguments[0])
+        # Not by SUM(v * v) - SUM(v) * SUM(v) / n, which loses all digits if the mean is large: of 1e9 and 1e9 + 1, say.
         distance = value - mean
         mean += distance / (count + 1)
         accumulator[:] = [count + 1, mean, distances + distance * (value - mean)]

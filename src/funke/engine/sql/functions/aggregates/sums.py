@@ -43,6 +43,7 @@ _NUMPY = dict(zip(INTEGRAL, (np.int8, np.int16, np.int32, np.int64))) | {FloatTy
 
 def _summed_type(data_type: DataType, is_average: bool) -> DataType:
     """The type that a sum is kept in: that of the result, or the widest one on the way to an average."""
+    # As in Flink SUM of INT is INT, and wraps around. An average adds 64 bits, and is narrowed at the end.
     if isinstance(data_type, INTEGRAL) and is_average:
         return BigIntType()
     if isinstance(data_type, APPROXIMATE) and is_average:
@@ -60,7 +61,7 @@ def _addition(data_type: DataType) -> Callable[[SqlValue, SqlValue], SqlValue]:
 
 
 class _SumBody(AggregateBody):
-    """A sum and the count of what was added; without anything it is NULL, or 0 for SUM0."""
+    """A sum and the number of addends; without addends it is NULL, or 0 for SUM0."""
 
     is_flat = True
 
@@ -105,7 +106,7 @@ class _SumBody(AggregateBody):
 
 
 def _zero_of(data_type: DataType) -> SqlValue:
-    # What changes no float when it is added, -0.0 included.
+    # Adding -0.0 changes no float; 0.0 would make -0.0 0.0.
     return -0.0 if isinstance(data_type, APPROXIMATE) else 0
 
 
@@ -118,7 +119,7 @@ def _quotient(total: SqlValue, count: int, result: DataType) -> SqlValue:
 
 
 class _SumKernel(RunningKernel):
-    """Fields: the sum (decimals: Python's unscaled integers) and the count of what was added."""
+    """Fields: the sum (decimals: Python's unscaled integers) and the number of addends."""
 
     def __init__(self, call: AggregateCall, is_average: bool = False, is_zero_when_empty: bool = False) -> None:
         summed = _summed_type(call.types[0], is_average)
@@ -151,7 +152,7 @@ class _SumKernel(RunningKernel):
             return super().accumulate(before, rows)
         if self._dtype is not object:
             return rows.segments.total(np.add, before[0], self._addends(rows)), rows.total_count(before[1])
-        # Decimals of a segment are added as machine integers, where these are wide enough, and then to what there was.
+        # Decimals of a segment are added as machine integers, where these are wide enough, and then to the sum before.
         added = self._signed(rows, rows.arguments[0].addends)
         totals = rows.segments.total(np.add, np.zeros(len(before[0]), added.dtype), added)
         return before[0] + totals.astype(object), rows.total_count(before[1])

@@ -25,7 +25,7 @@ FromKeys = Callable[[list[Any]], Any]
 
 
 class GroupValues:
-    """What state has of a group; in a snapshot it is a dict from values to bits."""
+    """The state of a group, which refers to the table; in a snapshot it is a dict from values to bits."""
 
     __slots__ = ("_table", "number")
 
@@ -33,6 +33,7 @@ class GroupValues:
         self._table, self.number = table, number
 
     def __del__(self) -> None:
+        # State drops this object when the group goes, by its time to live for instance: that frees its values.
         self._table.released.append(self.number)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -113,7 +114,7 @@ class ValueTable:
         return self._groups[slots], self._values[slots], self._bits[slots]
 
     def _put(self, slots: int, groups: Array, values: Array, bits: Array) -> None:
-        """Makes the table anew with some pairs."""
+        """Makes a new table with these pairs."""
         self._clear(slots)
         if len(groups):
             self.take_in(groups, values, bits)

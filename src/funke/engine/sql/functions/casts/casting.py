@@ -1,4 +1,4 @@
-"""CAST and TRY_CAST, and arguments that are made one type before a function sees them."""
+"""CAST and TRY_CAST, and arguments that are cast to one type in front of a function."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _is_idle(source: DataType, target: DataType) -> bool:
 def _cast_type(arguments: Sequence[Argument]) -> DataType | None:
     source, target = arguments[0].type, arguments[1].value
     if isinstance(source, TIMESTAMP) and isinstance(target, NUMERIC):
-        # Flink has taken it away: UNIX_TIMESTAMP says what is meant.
+        # Flink has removed this cast; its message recommends UNIX_TIMESTAMP.
         return None
     return with_nullable(target, is_nullable(source)) if can_cast(source, target) else None
 
@@ -94,6 +94,7 @@ def _try_cast_body(call: BoundCall) -> Body:
 
 def _cast_kernel(call: BoundCall) -> Kernel | None:
     source, target = call.types[0], call.arguments[1].value
+    # Also for TRY_CAST: casts of columns do not fail, and texts that do not parse go to the body, which knows NULL.
     parse = text_cast(target) if isinstance(source, CHARACTER) else None
     if parse is not None:
         return _parsing_kernel(call, parse)

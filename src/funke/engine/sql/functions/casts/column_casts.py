@@ -37,7 +37,7 @@ ColumnCast = Callable[[Any], Any]
 
 
 def column_cast(source: DataType, target: DataType) -> ColumnCast | None:
-    """Return what casts a column; None where only values can be cast one by one."""
+    """Return the cast of a column; None if values have to be cast one by one."""
     arrow_type = to_column_type(target)
     if _is_plain(source, target):
         return lambda column: pc.cast(column, arrow_type, safe=False)
@@ -104,7 +104,7 @@ def _rounding(source: DecimalType, target: DecimalType) -> ColumnCast:
 
 
 def _bounded(arrow_type: Any, bound: Any) -> ColumnCast:
-    """Return what makes NULL of numbers that are not below a bound."""
+    """Return a function that replaces numbers with NULL unless their absolute values are below a bound."""
     low, high = (pa.scalar(sign * bound, arrow_type) for sign in (-1, 1))
 
     def keep(column: Datum) -> Datum:
@@ -132,7 +132,7 @@ def _to_doubles(column: pa.Array) -> pa.Array:
 
 
 def _narrowed(column: pa.Array, arrow_type: pa.DataType) -> pa.Array:
-    """Whole numbers of floats, as Java narrows them: to 32 bits, or to 64, at their bounds; 0 for no number."""
+    """Floats as whole numbers, narrowed as in Java: to the bounds of 32 bits, or of 64; NaN is 0."""
     dtype = np.int64 if arrow_type == pa.int64() else np.int32
     widest = np.iinfo(dtype)
     floats = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
@@ -158,7 +158,7 @@ _UNIT_DIGITS = (0, 3, 6)
 
 
 def _writer(source: Any) -> ColumnCast | None:
-    """Return what writes the values of a column."""
+    """Return the function that writes the values of a column; None if Arrow writes them in another way."""
     if isinstance(source, CHARACTER):
         return lambda column: column
     if isinstance(source, BooleanType):

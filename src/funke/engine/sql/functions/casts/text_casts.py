@@ -23,7 +23,7 @@ _LENGTH_TO_HOUR = 13
 
 
 def text_cast(target: Any) -> TextCast | None:
-    """Return what casts a column of texts at once; None for types that no column is cast to."""
+    """Return the cast of a column of texts; None for types without one."""
     arrow_type = to_column_type(target)
     if isinstance(target, INTEGRAL):
         # Arrow knows hexadecimal numbers.

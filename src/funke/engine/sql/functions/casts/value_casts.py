@@ -68,6 +68,7 @@ Cast = Callable[[Any], Any]
 BITS: dict[type[DataType], int] = {TinyIntType: 8, SmallIntType: 16, IntType: 32, BigIntType: 64}
 # The words that Flink's cast to BOOLEAN takes, in any case.
 _TRUE, _FALSE = frozenset({"t", "true", "y", "yes", "1"}), frozenset({"f", "false", "n", "no", "0"})
+# As in Flink '12.9' is 12, and as in Java 1.5f and 1.5d are numbers.
 _INTEGER_TEXT = re.compile(r"([+-]?\d+)(?:\.\d*)?", re.ASCII)
 _FLOAT_TEXT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fFdD]?|[+-]?(?:NaN|Infinity)", re.ASCII)
 
@@ -77,7 +78,7 @@ class CastError(FunkeError, ValueError):
 
 
 def value_cast(source: DataType, target: DataType, session: Session) -> Cast:
-    """Return what turns a value of one type into one of another; NULLs are not its business."""
+    """Return the cast of values from one type to another; callers handle NULL."""
     if isinstance(source, NullType) or _is_same(source, target):
         return lambda value: value
     if isinstance(target, CHARACTER):
@@ -95,7 +96,7 @@ def value_cast(source: DataType, target: DataType, session: Session) -> Cast:
 
 
 def value_text(data_type: Any, session: Session) -> Callable[[SqlValue], str]:
-    """Return what writes values of a type as CAST to STRING does."""
+    """Return the function that writes values of a type as CAST to STRING does."""
     simple = _STRINGS.get(type(data_type))
     if simple is not None:
         return simple
@@ -249,6 +250,7 @@ def _parsed_float(text: str) -> float:
 
 def _to_decimal(source: DataType, target: Any, session: Session) -> Cast | None:
     if isinstance(source, CHARACTER):
+        # As in Flink a number with too many digits is NULL, but a text with too many is an error.
         return lambda text: _or_overflow(fitted(_parsed_decimal(text), target), text)
     if isinstance(source, APPROXIMATE):
         return lambda value: fitted(from_float(value), target) if math.isfinite(value) else _no_number(value)
@@ -311,12 +313,13 @@ def _to_timestamp(source: DataType, target: Any, session: Session) -> Cast | Non
         return lambda value: _with_digits(local(value), digits)
     if isinstance(source, LocalZonedTimestampType):
         return lambda value: _with_digits(value, digits)
+    # As in Java a time that summer time skips moves on by an hour, and of a time that it repeats the first one counts.
     zone, utc = session.zone, datetime.UTC
     return lambda value: _with_digits(local(value).replace(tzinfo=zone).astimezone(utc), digits)
 
 
 def _to_local(source: DataType, session: Session) -> Cast | None:
-    """Return what gives the date and time without a zone."""
+    """Return the conversion to a date and time without a zone."""
     if isinstance(source, CHARACTER):
         return lambda text: _or_rejected(parse_timestamp(text), text)
     if isinstance(source, DateType):
@@ -340,6 +343,7 @@ def _with_digits(timestamp: SqlValue, digits: int) -> SqlValue:
     """Return a time with at most so many digits behind the point."""
     if digits >= 6:
         return timestamp
+    # Cut and not rounded: TIMESTAMP '… 05.999' as TIMESTAMP(0) ends with 05.
     step = 10 ** (6 - digits)
     return timestamp.replace(microsecond=timestamp.microsecond // step * step)
 
@@ -371,6 +375,7 @@ def _to_constructed(source: Any, target: Any, session: Session) -> Cast | None:
     if type(source) is not type(target) and not (isinstance(source, RowType) and isinstance(target, RowType)):
         return None
     if isinstance(target, RowType):
+        # By position: the names of fields may differ.
         parts = [_part_cast(a, b, session) for a, b in zip(source.field_types(), target.field_types())]
         return lambda row: tuple(cast(each) for cast, each in zip(parts, row))
     if isinstance(target, MapType):

@@ -66,7 +66,7 @@ def interval_body(operator: str, call: BoundCall) -> Callable[[SqlValue, SqlValu
 
 
 def plus_interval(timestamp: DataType, interval: DataType, call: BoundCall) -> Callable[[SqlValue, int], SqlValue]:
-    """Return what moves a date or time by an interval."""
+    """Return the function that adds an interval to a date or time."""
     is_months = not isinstance(interval, DayTimeIntervalType)
     if isinstance(timestamp, TimeType):
         # A time of day has no months: Flink leaves it as it is.

@@ -23,6 +23,7 @@ __all__ = [
 
 _DATE = r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?"
 _TIME = r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?"
+# Month and day may be missing: '2024-2' is 2024-02-01. Behind a date there may be a time, which is not looked at.
 _DATE_TEXT = re.compile(rf"\s*{_DATE}(?:[ T].*)?\s*")
 _TIME_TEXT = re.compile(rf"\s*{_TIME}\s*")
 _TIMESTAMP_TEXT = re.compile(rf"\s*{_DATE}(?: {_TIME})?\s*")
@@ -257,6 +258,7 @@ def _pattern_regex(pattern: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
             regex += r"([A-Za-z]+)"
         elif letter == "a":
             regex += r"([AaPp][Mm])"
+        # yyyyMMdd has no marks between its fields: each takes as many digits as it has letters.
         elif letter == "S" or is_followed:
             regex += rf"(\d{{{len(text)}}})"
         else:

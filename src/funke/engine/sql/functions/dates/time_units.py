@@ -83,7 +83,7 @@ def ceil_to(timestamp: SqlValue, unit: str) -> SqlValue:
     if isinstance(timestamp, datetime.time):
         return ceil_to(datetime.datetime.combine(_EPOCH, timestamp), unit).time()
     whole = _timestamp(timestamp)
-    # What is less than a millisecond does not count.
+    # As in Flink parts of a millisecond do not count.
     whole = whole.replace(microsecond=whole.microsecond // 1000 * 1000)
     start = _floor(whole, unit)
     if start != whole:
@@ -126,6 +126,7 @@ def _months_between(start: datetime.datetime, end: datetime.datetime) -> int:
 def _months_of_dates(start: datetime.date, end: datetime.date) -> int:
     if end < start:
         return -_months_of_dates(end, start)
+    # From January 31 to February 28 it is one month, since a month after the 31st is the last of February.
     months = (end.year - start.year) * 12 + end.month - start.month
     return months - 1 if add_months(start, months) > end else months
 

@@ -74,7 +74,7 @@ _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999
 
 
 def _local(data_type: DataType, call: BoundCall) -> Callable[[SqlValue], SqlValue]:
-    """Return what shows a value of a type in the session's zone, without a zone of its own."""
+    """Return the conversion to a date and time of the session's zone, without a zone of its own."""
     if isinstance(data_type, LocalZonedTimestampType):
         return lambda timestamp: timestamp.astimezone(call.session.zone).replace(tzinfo=None)
     if isinstance(data_type, CHARACTER):
@@ -144,6 +144,7 @@ def _part_function(name: str, unit: str, purpose: str) -> Function:
 
 def _date_format_body(call: BoundCall) -> Body:
     is_text = isinstance(call.types[0], CHARACTER)
+    # A text has to begin with yyyy-MM-dd HH:mm:ss; DATE_FORMAT of any other text is NULL.
     local = (lambda text: parse_pattern(text, _SECOND)) if is_text else _local(call.types[0], call)
 
     def date_format(value: SqlValue, pattern: str) -> str | None:
@@ -161,7 +162,7 @@ def _date_format_body(call: BoundCall) -> Body:
 
 
 def _date_format_kernel(call: BoundCall) -> Kernel | None:
-    """Timestamps that the pattern does not tell apart are written once."""
+    """The kernel of DATE_FORMAT. Timestamps that look the same in the pattern are written once."""
     timestamp, pattern = call.types[0], call.arguments[1].value
     unit = finest_unit(pattern) if isinstance(pattern, str) else None
     if unit is None or not isinstance(timestamp, (TimestampType, LocalZonedTimestampType)):
@@ -201,7 +202,7 @@ def _to_timestamp(text: str, pattern: str | None = None) -> datetime.datetime | 
 
 
 def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
-    """Texts of the usual form are read at once."""
+    """The kernel of TO_TIMESTAMP. Arrow reads texts of the usual form."""
     if len(call.arguments) > 1 and call.arguments[1].value != _SECOND:
         return None
     each, result = OverDistinct(mapped_body(call)), TimestampType(3)
@@ -216,7 +217,7 @@ def _to_timestamp_kernel(call: BoundCall) -> Kernel | None:
 
 
 def _has_usual_form(strings: pa.Array, is_exact: bool) -> bool:
-    """Whether texts are as long as the pattern that was given."""
+    """Whether texts are as long as their pattern."""
     return not is_exact or not pc.any(pc.not_equal(pc.binary_length(strings), len("2024-01-02 03:04:05"))).as_py()
 
 
@@ -342,7 +343,7 @@ def _interval_between_body(call: BoundCall) -> Body:
 
 
 def _in_millis(timestamp: SqlValue) -> SqlValue:
-    """Without what is less than a millisecond, which Flink cuts off before it computes."""
+    """The time cut to milliseconds, as Flink cuts it before it computes."""
     if not isinstance(timestamp, (datetime.datetime, datetime.time)):
         return timestamp
     return timestamp.replace(microsecond=timestamp.microsecond // 1000 * 1000)
@@ -360,7 +361,7 @@ def _overlaps_body(call: BoundCall) -> Body:
 
     def overlaps(first: SqlValue, first_end: SqlValue, second: SqlValue, second_end: SqlValue) -> bool | None:
         (a, b), (c, d) = first_span(first, first_end), second_span(second, second_end)
-        # Three-valued: one test that is false decides, whatever the other one is.
+        # Three-valued: a test that is false decides, even if the other one is unknown.
         tests = [None if end is None or start is None else end >= start for end, start in ((b, c), (d, a))]
         return False if False in tests else None if None in tests else True
 
@@ -368,7 +369,7 @@ def _overlaps_body(call: BoundCall) -> Body:
 
 
 def _span(call: BoundCall, index: int) -> Callable[[SqlValue, SqlValue], tuple[SqlValue, SqlValue]]:
-    """Return what puts the ends of a span in their order; the second counts as the earlier if one is NULL."""
+    """Return a function that orders the ends of a span; if one is NULL the second counts as the earlier one."""
     start_type, end_type = call.types[index : index + 2]
     move = plus_interval(start_type, end_type, replace(call, result=start_type)) if _is_interval(end_type) else None
 

@@ -1,4 +1,4 @@
-"""JSON in texts: looking into it, asking what it is, and making it."""
+"""JSON in texts: reading, testing and writing it."""
 
 from __future__ import annotations
 
@@ -124,6 +124,7 @@ def _value_body(call: BoundCall) -> Body:
         )
         document = _parse(text)
         parsed = parse_path(path)
+        # Lax mode takes a broken document for an empty one (ON EMPTY), strict mode for an error (ON ERROR).
         if document is _MISSING and not parsed.is_strict:
             return instead(on_empty, empty_default, f"Invalid JSON: {text}")
         if document is _MISSING or document is None:
@@ -243,7 +244,7 @@ def _is_json(kind: str, is_negated: bool) -> Callable[[str | None], bool]:
 
 
 def _json_form(data_type: Any, call: BoundCall) -> Callable[[Any], Any]:
-    """Return what turns values of a type into what JSON has."""
+    """Return the conversion of values of a type to those of JSON."""
     if isinstance(data_type, APPROXIMATE):
         # A FLOAT has the digits of a DOUBLE then, and a zero has no sign.
         text = value_text(DoubleType(), call.session)
@@ -289,7 +290,7 @@ def _string_body(call: BoundCall) -> Body:
 
 
 def _member(argument: Argument, call: BoundCall) -> Callable[[Any], Any]:
-    """What turns an argument into a part of JSON; one that is JSON itself is taken as it is."""
+    """The conversion of an argument to a part of JSON; JSON is taken as it is."""
     if argument.is_json:
         return lambda text: None if text is None else _Document(_parse(text))
     if isinstance(argument.type, VariantType):

@@ -46,6 +46,8 @@ class JsonPath:
         for step in self.steps:
             is_definite = is_definite and step.is_single
             following = [each for value in values for each in _follow(step, value)]
+            # Behind a wildcard a missing member is no error, also in strict mode: `$.a[*].b` takes the elements that
+            # have b.
             if self.is_strict and is_definite and not following:
                 raise PathError(f"No results for path: {step}")
             values = following

@@ -59,7 +59,7 @@ def number_body(operator: str, call: BoundCall) -> Body:
 
 
 def _operand_type(call: BoundCall) -> DataType:
-    """The type that both operands are cast to: that of the result if it is a float, or no decimal though they are."""
+    """The type of both operands: that of the result if it is a float, or if it is not a decimal but they are."""
     operand_type = common_type(call.types)
     assert operand_type is not None
     return (
@@ -117,6 +117,7 @@ def _remainder(left: Datum, right: Datum) -> Datum:
 
 def _divisor(left: Datum, right: Datum) -> Datum:
     """Return the divisor, 1 where there is nothing to divide; rejects zeros elsewhere."""
+    # NULL / 0 is NULL and no error: the body of a strict function does not see such a row.
     divisor = pc.if_else(pc.is_valid(left), right, pa.scalar(1, right.type))
     zeros = pc.equal(divisor, pa.scalar(0, right.type))
     if zeros.as_py() if isinstance(zeros, pa.Scalar) else pc.any(zeros).as_py():
@@ -134,6 +135,7 @@ def truncated_quotient(left: int, right: int) -> int:
     """Return the quotient without its fraction."""
     if right == 0:
         raise ArithmeticError("/ by zero")
+    # Java divides towards zero, Python's // goes down: -7 / 2 is -3 here and -4 there.
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 

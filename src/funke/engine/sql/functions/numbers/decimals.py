@@ -1,4 +1,4 @@
-"""Exact decimal arithmetic with Flink's rounding: half up, and NULL for what has too many digits."""
+"""Exact decimal arithmetic with Flink's rounding: half up, and NULL for numbers with too many digits."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _round_type(arguments: Sequence[Argument]) -> DataType | None:
 
 
 def _rounded(rounding: str) -> Callable[[BoundCall], Body]:
-    """Return what rounds to digits behind the point (before it, if negative), by the type of the result."""
+    """Return a rounding to digits behind the point (before it, if negative), by the type of the result."""
 
     def make(call: BoundCall) -> Body:
         result = call.result
@@ -93,6 +93,7 @@ def _rounded_decimal(value: Decimal, digits: int, rounding: str) -> Decimal:
 
 
 def _rounded_float(value: float, digits: int, rounding: str) -> float:
+    # By the digits that are printed, as Java's BigDecimal.valueOf: ROUND(0.285, 2) is 0.29, though the double is less.
     # A zero has no sign then.
     return float(_rounded_decimal(from_float(value), digits, rounding)) + 0.0 if math.isfinite(value) else value
 
@@ -176,6 +177,7 @@ def _log10(value: float) -> float:
 
 def _power(base: float, exponent: float) -> float:
     if base == 0 and exponent < 0:
+        # Python raises where Java returns infinity, whose sign for -0.0 depends on the exponent.
         is_odd = exponent == int(exponent) and int(exponent) % 2 == 1 if math.isfinite(exponent) else False
         return math.copysign(math.inf, base) if is_odd else math.inf
     try:
@@ -198,6 +200,7 @@ def _sinh(value: float) -> float:
 
 
 def _bin(value: int) -> str:
+    # Of a negative number Java writes the 64 bits.
     return f"{value & 0xFFFFFFFFFFFFFFFF:b}"
 
 
@@ -206,7 +209,7 @@ def _double(names: str, body: Callable[..., float], purpose: str, forms: str = "
 
 
 class _SeededNumbers:
-    """The numbers that a seed gives in Flink: those of Java, whose documentation tells how they follow each other."""
+    """The random numbers of a seed in Flink: those of java.util.Random, by the formula of its documentation."""
 
     def __init__(self, seed: int) -> None:
         self._state = (seed ^ 0x5DEECE66D) & (2**48 - 1)
@@ -231,7 +234,7 @@ class _SeededNumbers:
 
 
 def _numbers_of(seeds: Sequence[Argument]) -> Callable[[Sequence[Any]], random.Random | _SeededNumbers]:
-    """What gives the next numbers for the arguments of a row; a seed that is not constant begins anew in each row."""
+    """The generator for the arguments of a row. With a seed that is not constant each row has a new one."""
     if seeds and not seeds[0].is_constant:
         return lambda values: _SeededNumbers(values[0])
     # With NULL for a seed there is no number.

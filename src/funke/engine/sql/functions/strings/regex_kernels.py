@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["extract_kernel", "match_kernel", "replace_kernel"]
 
 _FOUND = "found"
+# RE2's bound.
 _MOST_REPEATS = 1000
 _CATEGORIES = {
     codes.CATEGORY_DIGIT: "0-9",
@@ -32,7 +33,7 @@ class _DiffersError(Exception):
 
 
 def extract_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Kernel | None:
-    """Return what extracts a group, if pattern and group are constants."""
+    """Return the kernel that extracts a group, if pattern and group are constants."""
     group = call.arguments[2].value if len(call.arguments) > 2 else 0
     pattern = _constant_pattern(call, to_python)
     if pattern is None or not isinstance(group, int):
@@ -44,14 +45,14 @@ def extract_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] |
 
 
 def match_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Kernel | None:
-    """Return what looks for a match, if the pattern is a constant."""
+    """Return the kernel that looks for a match, if the pattern is a constant."""
     pattern = _constant_pattern(call, to_python)
     text = None if pattern is None else _re2_text(pattern, None)
     return None if not text else lambda column, *_: pc.match_substring_regex(column, text)
 
 
 def replace_kernel(call: BoundCall, to_python: Callable[[str], re.Pattern[str] | None]) -> Kernel | None:
-    """Return what replaces matches, if pattern and replacement are constants and no match is empty."""
+    """Return the kernel that replaces matches, if pattern and replacement are constants and no match is empty."""
     pattern, replacement = _constant_pattern(call, to_python), call.arguments[2].value
     if pattern is None or not isinstance(replacement, str) or pattern.match("") or pattern.search(""):
         return None

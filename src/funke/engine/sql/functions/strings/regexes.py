@@ -25,7 +25,6 @@ _MARKS = {"%": "(?s:.*)", "_": "[^\n\r\x85\u2028\u2029]"}
 
 @lru_cache(maxsize=1024)
 def like_regex(pattern: str, escape: str = "") -> re.Pattern[str]:
-    """Return the pattern of LIKE."""
     regex, offset = "", 0
     while offset < len(pattern):
         letter = pattern[offset]
@@ -76,6 +75,7 @@ _POSIX = {
 def java_regex(pattern: str) -> re.Pattern[str] | None:
     """Return a Java pattern; None if it is invalid. Classes like \\d match ASCII alone, as in Java."""
     for name, letters in _POSIX.items():
+        # Java's POSIX classes, alone or inside of brackets: \p{Alpha}, [\p{Alpha}_].
         pattern = pattern.replace(f"[{name}", f"[{letters}").replace(name, f"[{letters}]")
     pattern = re.sub(r"\(\?<([A-Za-z]\w*)>", r"(?P<\1>", pattern).replace(r"\z", r"\Z")
     try:
@@ -98,6 +98,7 @@ def _not(body: Callable[..., bool]) -> Callable[..., bool]:
 
 def _like_kernel(call: BoundCall) -> Kernel | None:
     pattern = call.arguments[1].value
+    # Arrow's LIKE takes a backslash for an escape; here it is an ordinary character without ESCAPE.
     if not isinstance(pattern, str) or len(call.arguments) > 2 or "\\" in pattern or "\n" in pattern:
         return None
     if "_" in pattern:

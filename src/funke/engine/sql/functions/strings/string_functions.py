@@ -43,7 +43,7 @@ _STRING, _INT, _BOOLEAN, _BYTES = VarCharType(LONGEST), IntType(), BooleanType()
 
 
 def _by_letters(plain: Kernel, body: Callable[[str], str]) -> Callable[[BoundCall], Kernel]:
-    """Kernels for letters of ASCII; what others become is Python's to say, as it says what Java does."""
+    """Kernels for ASCII. Python converts other letters, as Java does: upper of ß is SS, and ẞ in Arrow."""
 
     def convert(column: Datum) -> Datum:
         if pc.all(pc.string_is_ascii(column), min_count=0).as_py():
@@ -145,6 +145,7 @@ def _longest_type(arguments: Sequence[Argument]) -> DataType:
 
 
 def _concat(*parts: SqlValue) -> SqlValue:
+    # An empty text, or empty bytes, as the parts are.
     return parts[0][:0].join(parts)
 
 
@@ -187,12 +188,12 @@ def _from_units(units: bytes) -> str:
 
 
 def _position(part: SqlValue, whole: SqlValue, start: int = 1) -> int:
-    # Nothing is found at once, wherever one looks.
+    # The empty text is at position 1, also if the search starts later.
     return int(whole.find(part, max(start - 1, 0))) + 1 if part else 1
 
 
 def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int:
-    """Where a part stands for the n-th time; from a negative start on, backwards."""
+    """The position of the n-th occurrence of a part; from a negative start on, backwards."""
     if occurrence <= 0:
         raise ValueError("nthAppearance must be positive!")
     if start < 0:
@@ -216,7 +217,7 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
 
 
 def _initcap(text: str) -> str:
-    # Words are of ASCII; whatever else stands between them.
+    # Words consist of letters and digits of ASCII: 'é' ends one.
     return re.sub(r"[0-9A-Za-z]+", lambda match: match[0][:1].upper() + match[0][1:].lower(), text)
 
 
@@ -232,6 +233,7 @@ def _ascii(text: str) -> int:
     if not text:
         return 0
     first = text.encode()[0]
+    # Java's bytes have a sign: ASCII('é') is -61.
     return first - 256 if first > 127 else first
 
 
@@ -251,6 +253,7 @@ def _decode(value: bytes, charset: str) -> str | None:
 
 
 def _encode(text: str, charset: str) -> bytes | None:
+    # Java's UTF-16 is big-endian with a byte order mark, Python's that of the machine.
     prefix = b"\xfe\xff" if charset.upper() == "UTF-16" else b""
     try:
         return prefix + text.encode(_CHARSETS.get(charset.upper(), charset), "replace")
@@ -287,6 +290,7 @@ def _unhex(text: str) -> bytes | None:
 
 
 def _split_index(text: str, separator: Any, index: int) -> str | None:
+    # As in Flink the separator may be the number of a character.
     mark = chr(separator) if isinstance(separator, int) else separator
     if index < 0 or not text:
         return None
@@ -345,7 +349,7 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _str_to_map(text: str, pair_mark: str = ",", key_mark: str = "=") -> dict[str, str | None]:
-    """Both marks are regular expressions, as in Java, which forgets what is empty at the end."""
+    """Both marks are regular expressions. As in Java empty parts at the end are dropped."""
     pairs: dict[str, str | None] = {}
     pair_strings = re.split(pair_mark, text)
     while pair_strings and not pair_strings[-1]:
@@ -386,6 +390,7 @@ def _url_decode(text: str) -> str | None:
 
 
 def _url_encode(text: str) -> str:
+    # As Java's URLEncoder, which leaves * and writes ~ as %7E; Python does both the other way.
     return urllib.parse.quote_plus(text, safe="*").replace("~", "%7E")
 
 
@@ -424,6 +429,7 @@ def _translate(text: str | None, source: str | None, target: str | None) -> str 
     if text is None or source is None or target is None:
         return text
     table: dict[int, str | None] = {}
+    # Letters without a counterpart go; of a letter that stands there twice the first one counts.
     for index, letter in enumerate(source):
         table.setdefault(ord(letter), target[index] if index < len(target) else None)
     return text.translate(table)

@@ -1,4 +1,4 @@
-"""Whether texts consist of letters, of digits, or are numbers, as Java sees it; a number may stand for its text."""
+"""Tests of texts for letters, digits and numbers, by Java's rules; a number may stand for its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TEXT_TESTS"]
 
-# What Integer.parseInt or Double.parseDouble reads; the latter trims, and knows the marks of Java's literals.
+# The texts that Integer.parseInt and Double.parseDouble read. The latter trims, and takes the suffixes f and d.
 _WHOLE = re.compile(r"[+-]?\d+")
 _FRACTION = re.compile(
     r"[\x00- ]*[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"

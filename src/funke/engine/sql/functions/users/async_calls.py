@@ -1,4 +1,4 @@
-"""How asynchronous scalar functions are called: so many at a time, repeated after errors, for so long at most."""
+"""Calls of asynchronous scalar functions: their number at a time, retries, and the time limit of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STRATEGIES = ("FIXED_DELAY", "NO_RETRY")
 
 
 class Settings(Protocol):
-    """What was set."""
+    """The settings of the job."""
 
     def get(self, key: str, default: str) -> str:
         """The value of a key."""
@@ -41,7 +41,7 @@ class AsyncCalls:
 
     @staticmethod
     def of(settings: Settings) -> AsyncCalls:
-        """As an environment is configured."""
+        """The options of an environment."""
         strategy = settings.get(f"{_PREFIX}retry-strategy", "FIXED_DELAY").upper()
         if strategy not in _STRATEGIES:
             raise ConfigurationError(
@@ -59,6 +59,7 @@ class AsyncCalls:
 
     def results(self, body: Callable[..., Awaitable[SqlValue]], rows: Iterable[tuple[SqlValue, ...]]) -> list[SqlValue]:
         """Calls a function for every row; the results are in the order of the rows."""
+        # A loop for each batch: results keep the order of rows, and no call is in flight at a checkpoint.
         return asyncio.run(self._results(body, rows))
 
     async def _results(

@@ -85,6 +85,7 @@ class _UserBody(AggregateBody):
         self._function.retract(accumulator, *self._convert(arguments))
 
     def merge(self, accumulator: Any, other: Any) -> None:
+        # PyFlink's merge takes an iterable of accumulators.
         self._function.merge(accumulator, [other])
 
     def value(self, accumulator: Any) -> SqlValue:

@@ -1,4 +1,4 @@
-"""Scalar functions that users wrote, as functions of SQL: on values, on pandas.Series, and with many under way."""
+"""Scalar functions of users as functions of SQL: on values, on pandas.Series, and as coroutines."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class UserScalar(Function):
 
     @property
     def may_skip_repeats(self) -> bool:
-        """It may count its calls."""
+        """False: a function of a user may count its calls."""
         return False
 
     @property
     def takes_row(self) -> bool:
-        """Whether its only argument is a whole row, whatever types were declared."""
+        """Whether its only argument is a whole row, even if types were declared."""
         return self.user is not None and self.user.takes_row
 
     @property
@@ -78,7 +78,7 @@ def _body(call: BoundCall) -> Body:
     user = _user_of(call)
     evaluate: Body = user.function.eval
     converts = [to_user_value(each) for each in call.types]
-    # What a coroutine gives is there only later.
+    # `eval` of an asynchronous function returns a coroutine, whose result comes later.
     to_result = None if user.kind == "async scalar" else from_user_value(call.result)
     if not any(converts) and to_result is None:
         return evaluate
@@ -102,6 +102,7 @@ def _pandas_kernel(call: BoundCall) -> Kernel:
     user = _user_of(call)
     arrow_type = to_column_type(call.result)
 
+    # As in PyFlink a pandas function never gets more than `python.fn-execution.arrow.batch.size` rows at once.
     most = call.session.pandas_rows
 
     def evaluate(*columns: Datum) -> pa.Array:

@@ -53,18 +53,21 @@ _INSERT, _BEFORE, _AFTER, _DELETE = (
 def accumulator_parts(
     aggregates: Sequence[BoundAggregate], has_retractions: bool, calls: Sequence[str]
 ) -> Iterator[MeaningPart]:
-    """What the columns of state are, by the texts of the calls."""
+    """The columns of state, each named by the text of its call."""
     return _Groups(aggregates, has_retractions).parts(calls)
 
 
 class _Groups:
     """The accumulators of all aggregates side by side.
 
-    Before them what calls with DISTINCT know of values, behind them the count of rows if rows may be taken back.
+    In front of them the value sets of DISTINCT calls; behind them the number of rows, if rows may be taken back.
     """
 
     def __init__(self, aggregates: Sequence[BoundAggregate], has_count: bool) -> None:
         self.has_count = has_count
+        # If no row is taken back, DISTINCT needs only the set of values that were there, which calls of one column
+        # share (COUNT(DISTINCT v) FILTER a, … FILTER b). With retractions each call counts its values: a 7 that goes
+        # may be there a second time.
         self._first_values = [] if has_count else _first_values_of(aggregates)
         shared = {member for each in self._first_values for member in each.members}
         self.kernels = [
@@ -78,7 +81,7 @@ class _Groups:
             each.is_in_memory = True
 
     def compiled(self, node: GroupAggregate, schema: pa.Schema, output: pa.Schema) -> CompiledAggregates | None:
-        """What runs through rows that are only added; None if it is not the compiled loop."""
+        """The compiled loop for rows that are only added; None if it cannot compute these aggregates."""
         if self.has_count or self._first_values or node.is_folded:
             return None
         return CompiledAggregates.of(node, self.kernels, schema, output)
@@ -90,7 +93,7 @@ class _Groups:
         return (*fields, np.zeros(count, np.int64)) if self.has_count else tuple(fields) or (np.zeros(count, np.int8),)
 
     def parts(self, calls: Sequence[str]) -> Iterator[MeaningPart]:
-        """What the columns are, by the texts of the calls."""
+        """The columns, each named by the text of its call."""
         for each in self._first_values:
             yield MeaningPart("of values that were there", 1, tuple(calls[index] for index in each.members))
         for call, kernel in zip(calls, self.kernels):
@@ -210,6 +213,8 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         if compiled.needs_rows(words):
             rows = self._arguments(batch, Segments(np.zeros(1, np.int64), len(batch)))
         integers = self._keys.integers(batch.data)
+        # With integer keys in memory the loop works on the arrays of the state itself; otherwise on copies of the
+        # entries.
         entries = None if integers is None else self.state.direct(integers)
         if entries is not None:
             sent = compiled.run(words, entries.indexes, entries.is_known, entries.columns, rows)
@@ -283,6 +288,9 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         """Sends the changes of all rows in the order in which the rows came."""
         segments, length = change.segments, change.segments.length
         groups = len(segments)
+        # `values` holds the result of each segment before the batch, then the result behind each row. So the image
+        # before a row is the result behind the row in front of it, and for the first row of a segment that of the
+        # segment.
         new = np.arange(groups, groups + length)
         old: Array = new - 1
         old[segments.starts] = np.arange(groups)
@@ -296,6 +304,8 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         position[change.order] = np.arange(length)
         # The image before and the one after each row, side by side in the order of coming.
         sent = np.column_stack([has_before[position], changed[position]]).ravel()
+        # As in Flink a DELETE carries the result that was sent last: consumers without a key find the row by its
+        # values.
         images = np.column_stack([old[position], np.where(is_last, old, new)[position]]).ravel()[sent]
         both = np.column_stack([np.full(length, _BEFORE, np.int8), kinds[position]]).ravel()[sent]
         source = np.repeat(np.arange(length), 2)[sent]
@@ -328,6 +338,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         old, new = np.arange(groups), np.arange(groups, 2 * groups)
         gone = np.zeros(groups, np.bool_) if kept is None else ~kept
         changed = self._changed(values, old, new)
+        # A key that comes and goes within one bundle has never been sent, so there is nothing to delete.
         is_sent = np.where(is_known, changed | gone, ~gone)
         kinds = np.where(is_known, np.where(gone, _DELETE, _AFTER), _INSERT).astype(np.int8)
         has_before = is_sent & is_known & ~gone & self._aggregate.sends_before
@@ -349,7 +360,7 @@ class AggregateOperator(FunctionsOperator, BundledOperator, KeyedColumnsOperator
         self.output.emit_columns(ColumnBatch(data, timestamps, kinds if kinds.any() else None))
 
     def _changed(self, values: list[pa.Array], old: Array, new: Array) -> Array:
-        """Which results differ from those before."""
+        """True where a result differs from the one before."""
         changed: Array = np.zeros(len(new), np.bool_)
         # As in Flink: with a time to live unchanged results are sent too, which keeps the state of later operators
         # alive.
@@ -387,6 +398,7 @@ class GlobalAggregateOperator(AggregateOperator):
         earlier = self._results(before)
         after = [kernel.merge(own, more) for kernel, own, more in zip(self._groups.kernels, before, block.fields)]
         results = _side_by_side(earlier, self._results(after))
+        # Two phases are planned only for rows that are not taken back (`GroupAggregate.phases`): no key can end here.
         self._send_folded(batch, order[segments.starts], results, fetched.is_known, None)
         self.state.store(fetched, self._groups.joined(fetched.columns, after, None, len(keys)))
 
@@ -456,12 +468,13 @@ def _with_rows_to_take_back(codes: Array, signs: Array, counts: Array, is_folded
 
 
 def differ(column: pa.Array, old: Array, new: Array) -> Array:
-    """Whether the values at two indexes differ, for many pairs of them."""
+    """Compares the values at pairs of indexes; True where the two differ."""
     if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         numbers = np.asarray(column)
         return numbers[old] != numbers[new]
     left, right = column.take(pa.array(old)), column.take(pa.array(new))
     if pa.types.is_nested(column.type):
+        # Arrow does not compare lists, maps and rows.
         return np.array([one != other for one, other in zip(left.to_pylist(), right.to_pylist())], np.bool_)
     differs = pc.fill_null(pc.not_equal(left, right), False)
     return np.asarray(differs) | (np.asarray(left.is_valid()) != np.asarray(right.is_valid()))

@@ -88,7 +88,7 @@ class CompiledAggregates:
         return self._held.words(rows)
 
     def needs_rows(self, words: Array) -> bool:
-        """Whether there are rows that do not count for each aggregate."""
+        """True if some rows do not count for some aggregate: a FILTER is false, or the argument is NULL."""
         return self._has_conditions or any(words.item(index, copy_rows.VALIDITY) for index in self._counting)
 
     def run(
@@ -130,6 +130,7 @@ class CompiledAggregates:
         room, calls = 2 * count + 1, len(self._table)
         if room <= self._room:
             return
+        # Kept for the next batches: the addresses in the table change only when a longer batch than before comes.
         self._room = room
         self._values: Array = np.empty((calls, room), np.int64)
         self._validity: Array = np.empty((calls, room // 8 + 1), np.uint8)

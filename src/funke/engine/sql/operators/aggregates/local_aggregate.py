@@ -1,4 +1,4 @@
-"""Group aggregates in two steps: what the rows of a bundle come to is computed where they are, and sent instead.
+"""The local step of a group aggregate: sends the accumulators of a bundle instead of its rows.
 
 An entry has the columns of the key and the fields of all accumulators.
 """
@@ -39,6 +39,8 @@ class LocalAggregateOperator(BundledOperator):
     def process_bundle(self, batch: ColumnBatch) -> None:
         """Sends the entries of a bundle."""
         batch = as_schema(batch, self._input)
+        # This is what two phases are for: a key with a million rows in a bundle is one entry for the subtask that has
+        # the key.
         codes, count = key_codes(self._aggregates.key_columns(batch.data), len(batch))
         block, _ = self._aggregates.of_rows(batch, codes, count)
         numbers = [each for fields in block.fields for each in fields]

@@ -48,6 +48,8 @@ class BundledOperator(Operator):
 
     def _cut(self, batch: ColumnBatch, size: int) -> Iterator[ColumnBatch]:
         """The rows for this bundle and the next ones."""
+        # A bundle ends after exactly `size` rows, also in the middle of a batch: the changes that leave must not depend
+        # on how the input was cut into batches.
         start, room = 0, size - self._count
         while start < len(batch):
             yield batch if not start and room >= len(batch) else batch.slice(start, min(room, len(batch) - start))
@@ -65,6 +67,7 @@ class BundledOperator(Operator):
     def process_watermark(self, watermark: int) -> None:
         """Waits with the rows: the downstream operator sees them first."""
         if self._waiting:
+            # A later watermark replaces one that waits: all rows of the bundle leave before either of them.
             self._held_watermark = watermark
         else:
             self.output.emit_watermark(watermark)

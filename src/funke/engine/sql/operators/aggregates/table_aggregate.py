@@ -71,6 +71,8 @@ class TableAggregateOperator(FunctionsOperator, KeyedColumnsOperator):
 
         steps = [1] * len(batch) if batch.kinds is None else np.where(np.isin(batch.kinds, _TAKEN_BACK), -1, 1).tolist()
         for row, (code, step, values) in enumerate(zip(codes.tolist(), steps, self._arguments(batch))):
+            # As in Flink a change takes back all rows of the key and sends all of them anew: a top 2 of 7 and 5 that
+            # gets a 9 sends -7, -5, +9, +7. Nothing tells which row of a key has become which.
             if counts[code]:
                 send(RowKind.DELETE, row, self._rows_of(accumulators[code]))
             elif step < 0:

@@ -1,4 +1,4 @@
-"""Changes as rows that say what they are, and rows as the changes that they say."""
+"""TO_CHANGELOG and FROM_CHANGELOG: the kind of a change becomes a column, and a column becomes the kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class WriteKindsOperator(Operator):
         self._codes = pa.array([codes.get(kind.value) for kind in RowKind], pa.utf8())
 
     def process_columns(self, batch: ColumnBatch) -> None:
-        """Sends on what the changes of a batch are called, and their columns."""
+        """Sends the rows of a batch, each with the code of its kind as the first column."""
         self.records_in += len(batch)
         kinds = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         codes = self._codes.take(pa.array(kinds))
@@ -58,7 +58,7 @@ class ReadKindsOperator(Operator):
         self._kinds = np.array([kind.value for _, kind in node.kinds], np.int8)
 
     def process_columns(self, batch: ColumnBatch) -> None:
-        """Sends on the rows of a batch as the changes that they say."""
+        """Sends the rows of a batch as the changes that their codes name."""
         self.records_in += len(batch)
         codes = batch.data.column(self._op_index)
         numbers = pc.index_in(codes, value_set=self._codes)

@@ -1,4 +1,4 @@
-"""Looks after NOT NULL before rows are written."""
+"""Enforces NOT NULL before rows are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["EnforceNotNullOperator"]
 
 
 class EnforceNotNullOperator(Operator):
-    """Looks at the columns that must have values."""
+    """Checks the columns of a sink that are NOT NULL."""
 
     takes_rows = False
     takes_columns = True
@@ -41,4 +41,6 @@ class EnforceNotNullOperator(Operator):
                 "configuration 'table.exec.sink.not-null-enforcer'='DROP' to suppress this exception and drop such "
                 "records silently."
             )
+        # If an UPDATE_AFTER is dropped, the row before it must go all the same, or the table would keep an outdated
+        # row: the node asks for UPDATE_BEFORE (`ConstraintEnforcer.needs_before`).
         return batch.filter(pc.is_valid(batch.data.column(index)))

@@ -1,4 +1,4 @@
-"""Keeps what changes leave, and gives it when all of them have come."""
+"""Collects the changes of a bounded input and sends the rows that remain at its end."""
 
 from __future__ import annotations
 
@@ -24,30 +24,33 @@ _ADDED = (RowKind.INSERT.value, RowKind.UPDATE_AFTER.value)
 
 
 class FinalRowsOperator(GatheringOperator):
-    """Has to see all changes of the rows that it sees."""
+    """All changes of a row must come to the same subtask."""
 
     def __init__(self, node: FinalRows) -> None:
         super().__init__()
         self._node = node
 
     def results(self, rows: ColumnBatch | None) -> ColumnBatch | None:
-        """What was added and not taken back, in the order in which it came."""
+        """The rows that were added and not taken back, in the order in which they came."""
         if rows is not None and rows.kinds is not None:
             rows = rows.take(pa.array(_left(rows)))
         if rows is not None and len(rows):
             return ColumnBatch(rows.data, rows.timestamps)
         if self._node.otherwise is None:
             return None
+        # SELECT COUNT(*) without rows is one row with 0, which no change has brought.
         (row,) = to_batches(self._node.columns, [self._node.otherwise])
         return row
 
 
 def _left(changes: ColumnBatch) -> Array:
     is_added = np.isin(changes.kinds, _ADDED)
+    # As bytes, since rows may hold lists and maps, which no dict takes as keys, and NaN, which is not equal to itself.
     keys = [pickle.dumps(row) for row in zip(*(column.to_pylist() for column in changes.data.columns))]
     gone = Counter(key for key, added in zip(keys, is_added) if not added)
     kept = []
     for index, (key, added) in enumerate(zip(keys, is_added)):
+        # Equal rows cannot be told apart, so those that came first are the ones that go.
         if added and gone[key]:
             gone[key] -= 1
         elif added:

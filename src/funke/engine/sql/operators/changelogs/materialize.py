@@ -1,4 +1,4 @@
-"""Keeps the rows that a query has for each primary key of a table, and says which one the table has.
+"""Keeps the rows that a query has for each primary key of a sink, and decides which one the sink shows.
 
 Flink's rules: the row that came last counts. When it is taken back, the one before it counts again; when another one
 is, nothing changes. Of rows that are equal the first one goes.
@@ -63,7 +63,7 @@ class MaterializeOperator(KeyedColumnsOperator):
         return moved_lists(part, self.layout().name, moves[COLUMNS])
 
     def process_columns(self, batch: ColumnBatch) -> None:
-        """Takes rows in, or back, and sends what the table has then."""
+        """Takes rows in, or back, and sends the changes of the sink's rows."""
         self.records_in += len(batch)
         if not len(batch):
             return
@@ -83,6 +83,8 @@ class MaterializeOperator(KeyedColumnsOperator):
 
     def _added(self, rows: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
         yield _AFTER if rows else _INSERT, row
+        # As in Flink a row that replaces another one takes its index in the list, though the sink shows it as the
+        # latest.
         index = None if self._node.upsert_key is None else index_of(row, rows, self._compared)
         if index is None:
             rows.append(row)
@@ -90,6 +92,7 @@ class MaterializeOperator(KeyedColumnsOperator):
             rows[index] = row
 
     def _removed(self, rows: list[Values], row: Values) -> Iterator[tuple[int, Values]]:
+        # A search through all rows of the key: a primary key that many rows of the query share gets slow.
         index = index_of(row, rows, self._compared)
         if index is None:
             self._warn()
@@ -103,7 +106,7 @@ class MaterializeOperator(KeyedColumnsOperator):
             yield _AFTER, rows[-1]
 
     def _warn(self) -> None:
-        """As Flink does; once is enough for the log of a subtask."""
+        """Warns as Flink does, but once for each subtask."""
         if not self._has_warned:
             self._has_warned = True
             _LOG.warning(

@@ -1,4 +1,4 @@
-"""Lets one row of a query stand for each primary key of a table, watermark by watermark: a second one is a conflict.
+"""Settles ON CONFLICT by watermarks: one row of the query for each primary key of a sink; a second one is a conflict.
 
 Flink's rules: rows wait until the watermark has passed the one at which they were sent, so that a row before an update
 and the row after it, which may come from two subtasks, are looked at together. What is there and not taken back by then
@@ -38,7 +38,7 @@ _INSERT, _AFTER, _DELETE = (kind.value for kind in (RowKind.INSERT, RowKind.UPDA
 
 
 class StampWatermarksOperator(Operator):
-    """Gives rows the watermark at which they are sent as their time."""
+    """Gives rows the current watermark as their timestamp."""
 
     takes_rows = False
     takes_columns = True
@@ -71,7 +71,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         return ColumnLayout("row-of-primary-key", row_lists, self._node.ttl_ms)
 
     def process_columns(self, batch: ColumnBatch) -> None:
-        """Lets rows wait."""
+        """Buffers the rows until a later watermark."""
         self.records_in += len(batch)
         self._waiting.add(as_schema(batch, self._schema))
 
@@ -110,6 +110,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         # Only now: a second row may be gone again when the watermark comes.
         if len(rows) > 1 and self._node.strategy == "error":
             raise _violation(self._node, rows[0])
+        # DO NOTHING: of several rows the one that the sink has stays; if it has none, the first that came.
         after = before if len(rows) > 1 and before is not None else rows[0] if rows else None
         kept[:] = [] if after is None else [after]
         if before is None and after is not None:
@@ -123,6 +124,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         """The rows that changes leave."""
         rows = kept[:]
         for step, row in changes:
+            # Without an upsert key each row stands by itself; with one a row replaces that of its key.
             is_beside = step > 0 and self._node.upsert_key is None
             index = None if is_beside else index_of(row, rows, self._compared)
             if index is not None:
@@ -136,7 +138,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
         return moved_lists(self._waiting.moved(part, own), self.layout().name, own)
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
-        """The rows wait for the first watermark, since those of before do not count any more."""
+        """Restored rows wait for the first watermark: their stamps are watermarks of the earlier attempt."""
         super().restore_keyed(parts)
         rows = self._waiting.all()
         if rows is not None:
@@ -148,6 +150,7 @@ class SettleConflictsOperator(WaitingRowsOperator):
 
 def _add_or_cancel(changes: list[tuple[int, Values]], step: int, row: Values) -> None:
     """A row that comes and one that goes leave nothing, whichever was first."""
+    # They may come from two subtasks, so a row may be taken back before it is here.
     opposite = (-step, row)
     if opposite in changes:
         changes.remove(opposite)

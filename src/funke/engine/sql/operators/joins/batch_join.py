@@ -56,6 +56,7 @@ class BatchJoinOperator(FunctionsOperator):
         self._batches = ([], [])
         left, right = (each.combine_chunks() for each in tables)
         kinds = [self._schemas[0].types[key] for key in self._keys[0]]
+        # Equal keys of both inputs get equal integers: what follows sorts and searches nothing else.
         numbers = KeyNumbers(kinds, self._join.equal_nulls)
         left_numbers, right_numbers = (
             numbers.numbers([_array(data.column(key)) for key in keys], data.num_rows)
@@ -81,6 +82,7 @@ class BatchJoinOperator(FunctionsOperator):
             is_matched[0][left_rows] = is_matched[1][rows] = True
             if not self._join.has_left_only:
                 self._send(left, right, left_rows, rows)
+        # IN and EXISTS send a left row once, however many matches it has: only now all of them are known.
         if self._join.has_left_only:
             self._send_side(left, right, 0, np.flatnonzero(is_matched[0] == (self._join.kind == "semi")))
             return

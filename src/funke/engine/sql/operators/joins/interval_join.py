@@ -131,6 +131,8 @@ class IntervalJoinOperator(TimedRowsOperator):
             if self._keeps[1 - side]:
                 self._rows.changed(1 - side, other.keys_of(others))
             if self._keeps[side]:
+                # A row that is not kept has met all that it can meet: without a match it leaves now, between the pairs
+                # of its neighbours. One that is kept may still find a match, and leaves when it expires.
                 alone = np.flatnonzero(~has_match[rows] & ~is_kept[rows])
                 order = np.argsort(np.concatenate([own_rows, alone]), kind="stable")
                 own_rows = np.concatenate([own_rows, alone])[order]
@@ -171,6 +173,8 @@ class IntervalJoinOperator(TimedRowsOperator):
     def _expire(self, reached_ms: int) -> None:
         """Forgets rows, and sends those of outer sides that have found no match, in the order in which they expire."""
         is_end = reached_ms == MAX_WATERMARK
+        # Flink's formula, the 1 included: a row whose time plus its life is the watermark can still meet one at that
+        # very time, which is late but not dropped.
         last_ms = [reached_ms if is_end else reached_ms - life_ms - 1 for life_ms in self._lives_ms]
         for each in self._rows.load_expired(last_ms):
             self._forget(each)

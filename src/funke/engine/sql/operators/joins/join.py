@@ -48,11 +48,14 @@ class JoinOperator(KeptInputsOperator):
         keys = (join.left_keys, join.right_keys)[side]
         unique_key, ttl_ms = identifying_key(source.upsert_keys(), keys), (join.left_ttl_ms, join.right_ttl_ms)[side]
         spec = SideSpec(schema_of(source.columns), keys, unique_key, source.has_retractions, ttl_ms, join.equal_nulls)
+        # Only rows whose output depends on it count matches: those of outer sides, and the left ones of IN and EXISTS.
         counts_matches = (join.keeps_left or self._is_half, join.keeps_right)[side]
         return JoinInput(_NAMES[side], spec, tuple(source.columns[key].type for key in keys), counts_matches)
 
     def _meet_others(self, batch: ColumnBatch, numbers: Array, kinds: Array, side: int) -> Array:
         other = self._sides[1 - side]
+        # All pairs at once if they are few; otherwise slices of the batch, so that a key with a million rows on the
+        # other side does not fill memory with pairs.
         counts, rows, own_rows = other.pairs(numbers, MOST_PAIRS)
         if self._inputs[1 - side].counts_matches:
             # The numbers of matches are state of the other side's rows.
@@ -105,6 +108,9 @@ class JoinOperator(KeptInputsOperator):
                 data = self._pairs.take(batch.words(len(sent)), sent)
                 self._emit(self._with_names(batch.take(sent)) if data is None else data, kinds[sent])
             return
+        # The right side sends left rows only where their first match comes or their last one goes. NOT EXISTS: the
+        # first +R takes back the left rows of its key, the last -R sends them again. The loop keeps the numbers of
+        # matches up to date.
         left = self._sides[0]
         sent_kinds: Array = np.empty(len(rows), np.uint8)
         sent_rows: Array = np.empty(len(rows), np.int64)

@@ -51,6 +51,7 @@ class JoinRowsOperator(FunctionsOperator, Generic[Rows]):
     @property
     def _now_ms(self) -> int:
         """What rows expire by."""
+        # By default nothing expires by the clock, which then is never read.
         return 0
 
     def end_epoch(self) -> None:

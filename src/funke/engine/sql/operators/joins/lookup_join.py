@@ -98,6 +98,7 @@ class LookupJoinOperator(FunctionsOperator):
             return
         starts = range(0, len(batch), _ROWS_PER_REQUEST)
         self._requests.submit([batch.slice(each, min(_ROWS_PER_REQUEST, len(batch) - each)) for each in starts])
+        # Waiting here is the backpressure: nothing more is read until a request has its answer.
         while not self._requests.has_capacity:
             self._requests.wait()
             self._send_ready()
@@ -109,6 +110,8 @@ class LookupJoinOperator(FunctionsOperator):
         """For each row the number of its key, -1 if a part of it is NULL; and what was found for the keys."""
         columns = [self._key_column(each, batch, kind) for each, kind in zip(self._keys, self._key_schema.types)]
         numbers = KeyNumbers(self._key_schema.types).numbers(columns, len(batch))
+        # A key is asked for once in a batch, however many rows have it; one with a NULL never, since it is equal to
+        # nothing.
         _, firsts = np.unique(numbers, return_index=True)
         firsts = firsts[numbers[firsts] >= 0]
         if not len(firsts):
@@ -221,6 +224,8 @@ class LookupJoinOperator(FunctionsOperator):
             self._send_ready()
 
     def end_epoch(self) -> None:
+        # Between two epochs no record is in flight. Without epochs requests go on during a checkpoint, which has their
+        # rows.
         if self.context.task.has_epochs:
             self._wait_for_all()
 
@@ -278,6 +283,7 @@ class MaterializedLookupJoinOperator(LookupJoinOperator):
             return
         kinds: Array = np.zeros(len(batch), np.int8) if batch.kinds is None else batch.kinds
         is_back = (kinds == RowKind.UPDATE_BEFORE.value) | (kinds == RowKind.DELETE.value)
+        # Run by run, in order: a row may come and be taken back within one batch.
         borders: Array = np.flatnonzero(np.diff(is_back)) + 1
         for begin, end in zip([0, *borders.tolist()], [*borders.tolist(), len(batch)]):
             part = batch.slice(begin, end - begin)

@@ -95,6 +95,8 @@ class MultiJoinOperator(KeptInputsOperator):
         first: Array = np.zeros(len(batch), np.int64)
         counts: Array = np.zeros(len(batch), np.int64)
         first[numbers >= 0], counts[numbers >= 0] = starts[codes], lengths[codes]
+        # The matches before this batch. From there on the loop counts row by row: of two new matches only the first
+        # takes the row of NULLs back.
         matches = self._match_counts(before, side) if self._join.is_left(side) else None
         for begin, end in slices(counts):
             own_rows, indexes = _ranges(first[begin:end], counts[begin:end])
@@ -102,6 +104,8 @@ class MultiJoinOperator(KeptInputsOperator):
 
     def _before(self, keys: Array, side: int) -> _Combined:
         """The rows that the inputs before this one make together, key by key."""
+        # The rows of the inputs before this one are joined again for the keys of every batch. This is the price of
+        # keeping none of them: much for an input far down the chain with many rows per key.
         counts = self._sides[0].counts(keys)
         rows = self._sides[0].matching(keys, int(counts.sum()))
         combined = _Combined(np.repeat(keys, counts), (rows,), np.zeros(len(rows), np.uint8))

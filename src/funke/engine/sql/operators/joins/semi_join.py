@@ -85,6 +85,7 @@ class SemiJoinOperator(KeyedColumnsOperator):
     def _each(
         self, batch: ColumnBatch, codes: Array, keys: Keys, take: Callable[[_Known, int, int], None]
     ) -> tuple[Fetched, Fetched, _Known]:
+        # Side is the namespace: each entry has a time to live of its own.
         left, right = (self.state.fetch(keys, side) for side in (_LEFT, _RIGHT))
         matches = _Known(self._is_anti, *map(np.ndarray.tolist, (*left.columns, right.columns[0])))
         kinds = [_INSERT] * len(batch) if batch.kinds is None else batch.kinds.tolist()
@@ -137,6 +138,8 @@ class _Known:
             self.others[code] -= 1
         if not self.rows[code]:
             return
+        # INTERSECT with a row three times on the left: the first equal row on the right sends it three times, a second
+        # one nothing, and the loss of the last one takes all three back.
         if self.met[code] == (0 if is_taken_in else 1):
             opposite = _DELETE if is_taken_in else _INSERT
             self._send(opposite if self.is_anti else kind, self.rows[code])

@@ -52,6 +52,8 @@ class StoredTimedRows(StoredJoinRows, TimedRows):
     def _note_written(self, side: int, numbers: Array, times: Array, starts: Array) -> None:
         if self._slice_ms is None or not len(numbers):
             return
+        # Noted by its earliest row alone: when that one expires the entry is read, and written again into the slice of
+        # the earliest row that is left.
         begins = np.minimum.reduceat(times, starts) // self._slice_ms * self._slice_ms
         for begin_ms in np.unique(begins).tolist():
             chosen = numbers[begins == begin_ms]

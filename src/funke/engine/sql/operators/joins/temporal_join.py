@@ -78,6 +78,7 @@ class TemporalJoinOperator(FunctionsOperator):
         assert self._join.right_time is not None
         self.records_in += len(batch)
         batch = as_schema(batch, self._right)
+        # UPDATE_BEFORE says nothing new: a version ends where the next one begins, which UPDATE_AFTER says.
         if batch.kinds is not None:
             batch = batch.take(np.flatnonzero(batch.kinds != _BEFORE))
         rows = self._timed(batch, self._join.right_time)
@@ -185,6 +186,7 @@ class TemporalJoinOperator(FunctionsOperator):
     def _forget(self, watermark: int) -> None:
         for key in list(self._several):
             versions = self._versions[key]
+            # The last version that the watermark has passed stays: rows to come are later, and see it or a newer one.
             superfluous = bisect_right(versions, watermark, key=_time) - 1
             if superfluous > 0:
                 del versions[:superfluous]

@@ -37,6 +37,7 @@ class TimedInput(JoinInput):
     def kept(self, data: pa.RecordBatch, matches: Array) -> pa.RecordBatch:
         if not self.counts_matches:
             return data
+        # One bit is enough: the inputs of an interval join only insert, so no row loses a match.
         return pa.RecordBatch.from_arrays([*data.columns, pa.array(matches > 0)], schema=self.kept_schema)
 
     def unpacked(self, packed: PackedRows, values: Sequence[bytes], now_ms: int) -> tuple[pa.RecordBatch, Array, Array]:

@@ -61,6 +61,8 @@ class KeepEarliestRowOperator(WaitingRowsOperator):
         codes, keys = self._keys.encode(rows.data)
         # Keys are numbered in the order of their first rows.
         first = np.unique(codes, return_index=True)[1]
+        # A key stays in state after its row was sent, or a later row would be sent as the first one. Without a time to
+        # live the state has an entry for every key that ever came.
         return rows.take(np.sort(first[~self.state.fetch(keys).is_known]))
 
     def process_watermark(self, watermark: int) -> None:

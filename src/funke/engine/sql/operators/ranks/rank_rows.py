@@ -44,6 +44,8 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
         self._input, self._output_schema = schema_of(node.input.columns), schema_of(node.columns)
         self._has_number = node.has_number
         self._takes_back = node.strategy is not RankStrategy.APPEND
+        # Top 2 of 7 and 5, and a 9 comes. With the number: -U(7, 1), +U(9, 1), -U(5, 2), +U(7, 2). Without it: -D(5),
+        # +I(9), however many rows have moved.
         rules = RankRules(
             self._input,
             node.order,
@@ -71,6 +73,7 @@ class RankRowsOperator(KeyedRowsOperator[RankChanges]):
             return
         batch = as_schema(batch, self._input)
         signs = signs_of(batch)
+        # The state of AppendFast has no rows behind the last number, so no row could move up for one that goes.
         if signs is not None and not self._takes_back:
             raise StateError("a row is retracted in a stream that was planned as insert-only")
         takes_in: Array = np.ones(len(batch), np.uint8) if signs is None else (signs > 0).astype(np.uint8)

@@ -58,6 +58,7 @@ class LimitOperator(Operator):
 
     def process_columns(self, batch: ColumnBatch) -> None:
         self.records_in += len(batch)
+        # A table that changes has a Rank in place of this: when one of its first rows goes, another one must move up.
         require_inserts(batch, "LIMIT")
         start = max(self._offset - self._seen, 0)
         end = len(batch) if self._limit is None else max(self._offset + self._limit - self._seen, 0)

@@ -1,7 +1,7 @@
-"""Group windows that tell results before their ends (early), and once more for rows that come behind them (late).
+"""Group windows that send results before their ends (early), and again for rows that come behind them (late).
 
-A result that was told and is different now is taken back; one that is the same is not told again. What is told early
-or late comes with each row, or some time after the first row of a key in a window and again and again from then on.
+A result that was sent and is different now is taken back; one that is the same is not sent again. Early and late
+results come with each row, or some time after the first row of a key in a window and again and again from then on.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass
 class _Entries:
-    """What keys have in a window: columns with one entry for each."""
+    """The state of keys in a window: columns with one entry for each key."""
 
     # The values of the key; the accumulators of each aggregate; how many rows there are.
     keys: Sequence[Array]
@@ -68,7 +68,7 @@ class _Entries:
 
 @dataclass(frozen=True)
 class _Changes:
-    """Rows to be sent, each with the place of the row that it comes of."""
+    """Rows to be sent, each with the index of the row that it comes from."""
 
     indexes: Any
     batch: ColumnBatch
@@ -91,7 +91,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         self._sends_before = node.sends_before
         self._results = WindowResults(node.columns, node.time.is_event_time)
         self._functions = OpenedFunctions((), [each.call.function for each in node.aggregates])
-        # The open windows by their ends, and when the clock makes the first of their keys tell its results.
+        # The open windows by their ends, and when the clock makes the first of their keys send its results.
         self._timers: dict[int, int] = {}
 
     def open(self) -> None:
@@ -212,7 +212,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
             yield AggregateRows(segments, columns, signs, mask)
 
     def _sends_now(self, end: int, entries: _Entries) -> Array:
-        """Which keys tell their results with every row; the others get a timer."""
+        """True for keys that send their results with every row; the others get a timer."""
         count, firing = len(entries.counts), self._firing
         if end > self.closed:
             delay = firing.early_ms
@@ -220,7 +220,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
                 return np.ones(count, np.bool_)
             waiting: Array = np.ones(count, np.bool_)
         else:
-            # Late rows; a key that was not there when the window ended tells of each.
+            # Late rows; a key that was not there when the window ended sends a result with each.
             delay = firing.late_ms
             if not delay:
                 return np.ones(count, np.bool_)
@@ -232,7 +232,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
     # Time
 
     def close_windows(self, before: int) -> None:
-        """Tells the results of windows that have ended, and forgets those for which no more rows can come."""
+        """Sends the results of windows that have ended, and forgets those for which no more rows can come."""
         for end in sorted(each for each in self._timers if each <= self.closed):
             if end > before:
                 self._fire(end, lambda entries: ~entries.has_ended)
@@ -250,7 +250,7 @@ class FiringWindowOperator(WindowOperator, KeyedColumnsOperator):
         return min((each for each in (*self._timers.values(), *ends) if each != _NEVER), default=None)
 
     def _fire(self, end: int, choose: Callable[[_Entries], Array], now_ms: int | None = None) -> None:
-        """Tells the results of some keys of a window: because of the clock, or because the window ends."""
+        """Sends the results of some keys of a window: because of the clock, or because the window ends."""
         keys, columns = self.state.entries(end)
         chosen = np.flatnonzero(choose(self._entries(columns))) if keys else np.empty(0, np.int64)
         if len(chosen):

@@ -32,7 +32,7 @@ def key_codes(columns: Sequence[pa.Array], length: int) -> tuple[Array, int]:
 
 
 def slice_codes(columns: Sequence[pa.Array], ends: Array, width: int) -> tuple[Array, int]:
-    """The same for keys in slices, by their ends; numbers are in the order of slices."""
+    """The number of each row's slice and key, in the order of slices, and the count of numbers."""
     codes, count = key_codes(columns, len(ends))
     first, last = int(ends.min()), int(ends.max())
     if last == first:

@@ -31,7 +31,7 @@ class LocalTime:
         self._zone = zone
 
     def to_local(self, stamps: Array) -> Array:
-        """What the clock shows at each of many instants (int64)."""
+        """The local times of many instants (int64)."""
         if self._zone is None:
             return stamps
         if not isinstance(self._zone, ZoneInfo):
@@ -58,14 +58,14 @@ class LocalTime:
         return past
 
     def to_instant(self, local_ms: int) -> int:
-        """When the clock shows a time; the last time it does, if it is set back then."""
+        """The instant of a local time; the later one if the clock shows that time twice."""
         if self._zone is None or not _LEAST <= local_ms <= _MOST:
             return local_ms
         local = (_EPOCH + datetime.timedelta(milliseconds=local_ms)).replace(tzinfo=self._zone, fold=1)
         return (local.astimezone(datetime.UTC).replace(tzinfo=None) - _EPOCH) // _MILLISECOND
 
     def to_instants(self, local: Array) -> Array:
-        """The same for many times (int64)."""
+        """The instants of many local times (int64)."""
         if self._zone is None:
             return local
         distinct, indexes = np.unique(local, return_inverse=True)

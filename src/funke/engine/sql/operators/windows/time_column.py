@@ -23,6 +23,7 @@ def with_times(batch: ColumnBatch, time: WindowTime, local: LocalTime, now_ms: i
         return batch, local.to_local(np.full(len(batch), now_ms, np.int64))
     column = batch.data.column(time.column)
     if column.null_count:
+        # As in Flink rows without a time are dropped; callers count them (numNullRowTimeRecordsDropped).
         batch = batch.filter(column.is_valid())
         column = batch.data.column(time.column)
     if column.type.unit != "ms":

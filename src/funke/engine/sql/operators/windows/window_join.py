@@ -197,7 +197,7 @@ class _Meeting:
         self.counts = np.where(left < 0, 0, np.searchsorted(ordered, left, "right") - self._first)
 
     def pairs(self, begin: int, end: int) -> tuple[Array, Array]:
-        """Those of some left rows."""
+        """The pairs of a range of left rows."""
         counts = self.counts[begin:end]
         left_rows: Array = np.repeat(np.arange(begin, end), counts)
         within = np.arange(len(left_rows)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -205,7 +205,7 @@ class _Meeting:
 
 
 def _alone(left_rows: Array, begin: int, end: int) -> Array:
-    """Which rows of a range are not among the given ones."""
+    """True for the rows of a range that are not in `left_rows`."""
     is_alone: Array = np.ones(end - begin, bool)
     is_alone[left_rows - begin] = False
     return is_alone

@@ -1,4 +1,4 @@
-"""What operators with windows share: how far time is, what that closes, and what is remembered of it."""
+"""The base of operators with windows: the progress of time, the windows that it closes, and its snapshot."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class WindowOperator(Operator):
         now = 0
         if not self.time.is_event_time:
             now = self._clock.now_ms()
+            # Windows that the clock has passed close first: their timer may not have fired yet.
             self.on_processing_time(now)
         self.add_rows(batch, now)
 
@@ -64,7 +65,7 @@ class WindowOperator(Operator):
         raise NotImplementedError
 
     def next_end(self) -> int | None:
-        """When the first open window ends."""
+        """The end of the first open window."""
         raise NotImplementedError
 
     def process_watermark(self, watermark: int) -> None:
@@ -79,6 +80,7 @@ class WindowOperator(Operator):
             self._advance(now_ms - 1)
 
     def _advance(self, reached_ms: int) -> None:
+        # Never back, whatever the clock does: closed windows stay closed.
         before, self.closed = self.closed, max(self.closed, self.local.last_shown(reached_ms) + 1)
         self.close_windows(before)
 
@@ -91,10 +93,12 @@ class WindowOperator(Operator):
         self.on_processing_time(self._clock.now_ms())
 
     def snapshot(self) -> OperatorStateSnapshot:
-        """How far event time is: what is late stays late after a restart."""
+        """The watermark: what was late before a restart is late after it."""
         return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
 
     def restore(self, state: OperatorStateSnapshot) -> None:
+        # The least of all subtasks: keys may have come from any of them, and no row may be late that was not late
+        # there.
         self._watermark = min(state.unions["watermark"])
         self.closed = self.local.last_shown(self._watermark) + 1
 

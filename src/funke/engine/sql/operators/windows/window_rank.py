@@ -38,6 +38,7 @@ class WindowRankOperator(WindowOperator):
         self._start, self._end = node.window_columns
         self._input, self._output_schema = schema_of(node.input.columns), schema_of(node.columns)
         key_types = [to_type_info(node.input.columns[key].type) for key in node.keys]
+        # In memory with every backend: the rows of open windows. A clean-up leaves at most N for each key and window.
         self._rows = RowBuffer("ranked-rows", node.keys, key_types, self._input)
         self._most = _FEW_ROWS
 

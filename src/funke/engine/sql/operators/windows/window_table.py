@@ -48,6 +48,7 @@ class WindowTableOperator(Operator):
         self._without_time += len(batch) - len(timed)
         slice_ends = self._windows.slice_end(stamps)
         counts = self._windows.window_counts(slice_ends)
+        # A row of HOP leaves once for each of its windows, and not at all if it lies between windows (slide > size).
         if (counts != 1).any():
             timed = timed.take(np.repeat(np.arange(len(timed)), counts))
         if len(timed):

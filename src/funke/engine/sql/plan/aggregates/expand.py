@@ -19,6 +19,8 @@ __all__ = ["Expand"]
 class Expand(Expansion, PlanNode):
     """The rows keep the change and the time of the row that they are made of."""
 
+    # ROLLUP (a, b) makes three rows of each: with a and b, with a alone (b is NULL), and with neither. The aggregate
+    # behind it groups by both columns and the number of the grouping set.
     operator_name: ClassVar[str] = "Expand"
 
     input: PlanNode

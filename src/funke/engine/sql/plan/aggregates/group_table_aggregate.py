@@ -44,6 +44,7 @@ class GroupTableAggregate(TableAggregation, PlanNode):
         return (Hash(self.keys),)
 
     def changelog(self) -> Kinds:
+        # No updates: a key has several rows, and nothing tells which new one replaces which old one.
         return frozenset({RowKind.INSERT, RowKind.DELETE})
 
     def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:

@@ -31,7 +31,7 @@ class Settings(Protocol):
 
 @dataclass(frozen=True)
 class Firing:
-    """When windows emit results before their end, and behind it; 0 is with every row, None not at all."""
+    """The delays of results before the end of windows, and behind it; 0 is with every row, None not at all."""
 
     early_ms: int | None = None
     late_ms: int | None = None
@@ -92,7 +92,7 @@ class GroupWindowAggregate(WindowAggregate):
 
 
 def firing_of(aggregation: WindowAggregation, settings: Settings) -> Firing | None:
-    """What the options `table.exec.emit.…` say of a window; None if it emits one result, at its end.
+    """The firing of a window by the options `table.exec.emit.…`; None if it emits one result, at its end.
 
     Only group windows fire; with window table functions the options are rejected, as in Flink.
     """
@@ -114,7 +114,7 @@ def firing_of(aggregation: WindowAggregation, settings: Settings) -> Firing | No
 
 
 def _delay_ms(word: str, settings: Settings) -> int | None:
-    """Every how many milliseconds; -1 if no delay is set, None if there are no such results."""
+    """The delay in milliseconds; -1 if none is set, None if there are no such results."""
     if not parse_boolean(settings.get(f"table.exec.emit.{word}-fire.enabled", "false")):
         return None
     delay = settings.get(f"table.exec.emit.{word}-fire.delay", "")
@@ -122,6 +122,7 @@ def _delay_ms(word: str, settings: Settings) -> int | None:
 
 
 def _lateness_ms(settings: Settings) -> int:
+    # As in Flink the time to live of state stands in for a lateness that is not set.
     lateness = settings.get("table.exec.emit.allow-lateness", "") or settings.get("table.exec.state.ttl", "0 ms")
     return parse_duration(lateness).to_millis()
 

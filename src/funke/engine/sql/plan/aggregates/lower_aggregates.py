@@ -1,4 +1,4 @@
-"""What aggregates, windows, OVER and ranks of rows run as: rules of `lower`."""
+"""The rules of `lower` for aggregates, windows, OVER and ranks."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ __all__ = ["AGGREGATE_RULES", "STREAM_AGGREGATE_RULES"]
 
 
 def _window_table(table: WindowTable) -> PlanNode:
+    # The session of a row depends on other rows of its key, which have to meet and wait. All other windows follow from
+    # the time of the row alone.
     node = SessionWindowTableFunction if table.windows.is_merging else WindowTableFunction
     return node.from_relation(table)
 

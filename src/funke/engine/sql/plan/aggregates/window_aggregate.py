@@ -51,6 +51,7 @@ class WindowAggregate(WindowAggregation, PlanNode):
         return (Hash(self.keys),)
 
     def changelog(self) -> Kinds:
+        # One result for each key and window, at its end, which nothing takes back: late rows are dropped.
         return INSERTS
 
     def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
@@ -104,7 +105,7 @@ class WindowAggregate(WindowAggregation, PlanNode):
         return f"WINDOW(win_start=[{start}], win_end=[{end}])"
 
     def emit_text(self) -> str:
-        """When results leave other than at the end of windows."""
+        """The results before and behind the end of windows, as plans show them."""
         return ""
 
     def phases(self) -> tuple[PlanNode, ...]:

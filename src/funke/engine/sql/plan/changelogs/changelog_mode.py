@@ -22,6 +22,7 @@ def for_consumer(relation: Relation, accepted: Kinds, settings: ChangeSettings |
 
 def require_kinds(relation: Relation, accepted: Kinds, consumer: str) -> None:
     """Rejects a plan that emits changes which its consumer does not take, with Flink's words."""
+    # UPDATE_BEFORE does not count: a consumer that does not take it gets a plan without it (`for_consumer`).
     missing = as_node(relation).changelog() - accepted - {RowKind.UPDATE_BEFORE}
     if not missing:
         return

@@ -61,7 +61,7 @@ class ChangelogNormalize(PassThrough):
         return one_key(self.keys)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
-        # Whole rows tell whether something changes.
+        # An update that changes no column is left out, so all of them are compared.
         return replace(self, input=without_unused(self.input)), same_columns(self)
 
     def title(self, style: ExplainStyle) -> str:

@@ -45,7 +45,7 @@ class ChangeSettings:
 
 
 def ttl_of(hint: str, settings: ChangeSettings) -> int:
-    """How long state lives: as a hint says, else as the session does."""
+    """The time to live of state in milliseconds: that of the hint, else that of the session."""
     if settings.keeps_all:
         return 0
     return parse_duration(hint).to_millis() if hint else settings.ttl_ms

@@ -32,7 +32,7 @@ class FinalRows(PassThrough):
         return (True,)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
-        # Whole rows tell which one goes.
+        # A row that is taken back is found by all of its columns.
         return self, same_columns(self)
 
     def title(self, style: ExplainStyle) -> str:

@@ -1,4 +1,4 @@
-"""How the columns of a table change with its updates: not at all, upwards, downwards, or either way."""
+"""Monotonicity: the direction in which updates change the columns of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Direction", "directions_of"]
 
 
 class Direction(Enum):
-    """How the values of a column change in the rows of one key."""
+    """The direction in which updates change a column of the row of one key."""
 
     CONSTANT = "constant"
     RISING = "rising"
@@ -29,6 +29,8 @@ class Direction(Enum):
     ANY = "any"
 
 
+# As in Flink a count rises, so that no row moves back in ORDER BY COUNT(*) DESC: Top-N then keeps N rows instead of
+# all (`rank_strategy`).
 _OF_AGGREGATES = {"count": Direction.RISING, "max": Direction.RISING, "min": Direction.FALLING}
 
 
@@ -52,6 +54,7 @@ def _of_expression(expression: BoundExpression, inputs: tuple[Direction, ...]) -
 
 def _of_aggregation(aggregation: Aggregation) -> tuple[Direction, ...]:
     inputs = directions_of(aggregation.input)
+    # A row that changes its key leaves a group, whose aggregates then go the other way.
     if any(inputs[key] is not Direction.CONSTANT for key in aggregation.keys):
         return (Direction.ANY,) * len(aggregation.columns)
     own = (_of_aggregate(each, aggregation, inputs) for each in aggregation.aggregates)
@@ -71,6 +74,7 @@ def _of_sum(aggregate: BoundAggregate, aggregation: Aggregation) -> Direction:
     source = aggregation.input
     if not isinstance(source, Calculation):
         return Direction.ANY
+    # As in Flink this is known of a constant, and from a WHERE of the same Calc such as v >= 0.
     values = _bounds(source.expressions[index], source)
     return Direction.RISING if values is not None and values >= 0 else Direction.ANY
 

@@ -58,6 +58,7 @@ class ToChangelogFunction(ToChangelog, _ProcessTableFunction):
     input: PlanNode
 
     def changelog(self) -> Kinds:
+        # A retraction is a row like any other from here on: what was taken back is said by its code alone.
         return INSERTS
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:
@@ -78,6 +79,7 @@ class FromChangelogFunction(FromChangelog, _ProcessTableFunction):
     input: PlanNode
 
     def changelog(self) -> Kinds:
+        # The kinds stand in the data, so any of them may come.
         return ALL_KINDS
 
     def column_text(self, strings: ColumnStrings, index: int) -> str:

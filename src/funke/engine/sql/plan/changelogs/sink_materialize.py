@@ -48,7 +48,7 @@ class SinkMaterialize(PassThrough):
 
     @property
     def keeps_all_rows(self) -> bool:
-        """Whether all rows of a key are kept; else one of them, and the rest waits for watermarks."""
+        """True if all rows of a key are kept; else one of them is, and the rest waits for watermarks."""
         return self.strategy == "deduplicate"
 
     @property
@@ -69,7 +69,7 @@ class SinkMaterialize(PassThrough):
         return one_key(self.keys)
 
     def pruned(self, needed: frozenset[int]) -> Pruned:
-        # Whole rows tell which one goes.
+        # A row that is taken back is found by its columns, and the one before it is shown whole again.
         return replace(self, input=without_unused(self.input)), same_columns(self)
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:

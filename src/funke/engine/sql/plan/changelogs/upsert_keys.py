@@ -21,6 +21,8 @@ def one_key(indexes: Iterable[int]) -> UpsertKeys:
 
 def containing(keys: UpsertKeys, indexes: Iterable[int]) -> UpsertKeys:
     """The keys that survive a hash exchange by these columns: rows of the others may come from two subtasks."""
+    # With an exchange by user, -U of id 7 may come from one subtask and +U, with another user, from a second one: {id}
+    # is no upsert key any more, {id, user} still is.
     needed = frozenset(indexes)
     return frozenset(each for each in keys if each >= needed)
 

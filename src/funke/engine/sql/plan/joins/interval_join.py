@@ -38,17 +38,19 @@ class IntervalJoin(TwoSidedNode):
 
     @property
     def left_reach_ms(self) -> int:
-        """How far behind a row of the left input its last match can be."""
+        """The time from a row of the left input to its last possible match."""
+        # `p.ts BETWEEN o.ts AND o.ts + INTERVAL '1' HOUR`: an order (left) waits an hour for payments, a payment for
+        # nothing.
         return -self.bounds.lower_ms
 
     @property
     def right_reach_ms(self) -> int:
-        """How far behind a row of the right input its last match can be."""
+        """The time from a row of the right input to its last possible match."""
         return self.bounds.upper_ms
 
     @property
     def watermark_delay_ms(self) -> int:
-        """How far watermarks are held back: so long may a row wait until it is sent in a pair."""
+        """The delay of watermarks: a row may wait that long before it leaves in a pair."""
         has_delay = self.bounds.is_event_time and not self.bounds.is_empty
         return max(self.left_reach_ms, self.right_reach_ms) if has_delay else 0
 

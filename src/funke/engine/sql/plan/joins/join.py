@@ -42,7 +42,7 @@ KIND_NAMES: dict[JoinKind, str] = {
 
 @dataclass(frozen=True)
 class TwoSidedNode(PlanNode):
-    """What all nodes that join two inputs by keys have in common."""
+    """The base of nodes that join two inputs by keys."""
 
     left: PlanNode
     right: PlanNode
@@ -55,17 +55,17 @@ class TwoSidedNode(PlanNode):
 
     @property
     def keeps_left(self) -> bool:
-        """Whether rows of the left input without a match are sent, with NULLs."""
+        """True if rows of the left input without a match are sent, with NULLs."""
         return self.kind in ("left", "full")
 
     @property
     def keeps_right(self) -> bool:
-        """Whether rows of the right input without a match are sent, with NULLs."""
+        """True if rows of the right input without a match are sent, with NULLs."""
         return self.kind in ("right", "full")
 
     @property
     def has_left_only(self) -> bool:
-        """Whether it has the columns of the left input alone."""
+        """True if it has the columns of the left input alone."""
         return self.kind in ("semi", "anti")
 
     def distributions(self) -> tuple[Distribution, ...]:
@@ -156,7 +156,7 @@ class Join(TwoSidedNode):
         return all(map(self._takes_upserts, range(2)))
 
     def _takes_upserts(self, side: int) -> bool:
-        """Whether an update of an input takes the place of the row before it, with the same key and the same matches.
+        """True if an update of an input can replace the row before it: both have the same key and the same matches.
 
         Flink also omits UPDATE_BEFORE in front of outer, semi and anti joins and beside further conditions. There it
         counts a match twice, or leaves a row that matches no more: rows are lost, or stay. So these ask for it.
@@ -213,12 +213,12 @@ class Join(TwoSidedNode):
 
     @property
     def left_is_unique(self) -> bool:
-        """Whether the left input has one row for a key at the most."""
+        """True if the left input has at most one row for each key."""
         return is_within(self.left.unique_keys(), self.left_keys)
 
     @property
     def right_is_unique(self) -> bool:
-        """Whether the right input has one row for a key at the most."""
+        """True if the right input has at most one row for each key."""
         return is_within(self.right.unique_keys(), self.right_keys)
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
@@ -282,7 +282,7 @@ def joined_conditions(parts: Sequence[str], style: ExplainStyle) -> str:
 
 
 def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
-    """What Flink says of an input of a join."""
+    """The name that Flink's plans have for the state of an input."""
     # The three cases of Flink's JoinInputSideSpec: they decide how its state is laid out.
     if is_within(upsert_keys, keys):
         return "JoinKeyContainsUniqueKey"
@@ -290,12 +290,12 @@ def _input_spec(upsert_keys: UpsertKeys, keys: Sequence[int]) -> str:
 
 
 def is_within(unique_keys: UpsertKeys, keys: Sequence[int]) -> bool:
-    """Whether there is one row at the most for these columns."""
+    """True if there is at most one row for each value of these columns."""
     return any(each <= {*keys} for each in unique_keys)
 
 
 def row_growth(owner: str, source: PlanNode, keys: Sequence[int], ttl_ms: int) -> StateGrowth:
-    """What a join keeps of an input, and what makes that grow."""
+    """The state that a join keeps of an input, and the reason why it grows."""
     from funke.engine.sql.plan.state_growth import StateGrowth, read_tables
 
     tables, unique_key = read_tables(source), identifying_key(source.upsert_keys(), keys)

@@ -91,7 +91,7 @@ def join_of(join: LogicalJoin) -> PlanNode:
 def keyed_sides(join: LogicalJoin, has_equal_nulls: bool = False) -> tuple[KeyedSides, BoundExpression | None]:
     """The sides of a join with its keys, and what is left of its condition, on the columns without computed keys.
 
-    IS NOT DISTINCT FROM makes keys of those who know keys that are NULL.
+    With `has_equal_nulls` IS NOT DISTINCT FROM becomes a key, too.
     """
     width = len(join.left.columns)
     pairs: list[KeyPair] = []

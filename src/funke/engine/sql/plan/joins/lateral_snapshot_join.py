@@ -51,6 +51,7 @@ class LateralSnapshotJoin(TwoSidedNode):
         return INSERTS
 
     def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
+        # Rows of the right input are found by all of their columns, so its updates come with the row before.
         return False, True
 
     def with_changes(self, sends_before: bool, settings: ChangeSettings) -> PlanNode:
@@ -72,6 +73,8 @@ class LateralSnapshotJoin(TwoSidedNode):
         return consumer_step
 
     def with_watermarks(self, consumer_step: WatermarkStep | None) -> PlanNode:
+        # Watermarks of the left input are passed on as the consumer needs them. Those of the right one only say when
+        # changes become visible.
         left, right = self.left.with_watermarks(consumer_step), self.right.with_watermarks(FOR_LATE_ROWS)
         return replace(self, left=left, right=right)
 

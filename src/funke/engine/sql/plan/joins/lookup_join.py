@@ -80,12 +80,12 @@ class LookupJoin(PlanNode):
 
     @property
     def explains_exchange(self) -> bool:  # type: ignore[override]
-        """As in Flink's plans the keys of what is kept are not shown."""
+        """As in Flink's plans the exchange by the key of kept rows is not shown."""
         return self.settings.is_shuffled
 
     @property
     def kept_key(self) -> tuple[int, ...]:
-        """What tells rows of the input apart; without a key all of their columns do."""
+        """The columns that identify a row of the input; without a key all of them."""
         return smallest_key(self.input.upsert_keys()) or tuple(range(len(self.input.columns)))
 
     @property
@@ -95,7 +95,7 @@ class LookupJoin(PlanNode):
 
     @property
     def table_columns(self) -> tuple[Column, ...]:
-        """What is read of the table."""
+        """The columns that are read of the table."""
         columns: tuple[Column, ...] = self.table.columns
         return columns
 
@@ -106,7 +106,7 @@ class LookupJoin(PlanNode):
 
     @property
     def is_unique(self) -> bool:
-        """Whether the keys hold the table's primary key, so that no row meets two."""
+        """True if the keys contain the table's primary key, so that a row has at most one match."""
         names = {self.table_columns[each.column].name for each in self.keys}
         return bool(self.primary_key) and names >= {*self.primary_key}
 
@@ -136,7 +136,7 @@ class LookupJoin(PlanNode):
         return replace(self, settings=replace(self.settings, requests=replace(self.settings.requests, is_ordered=True)))
 
     def _has_found_columns(self) -> bool:
-        """Whether its rows depend on when they are looked up, beside whether there are any."""
+        """True if its rows have values of the table beside the keys: these depend on when they are looked up."""
         looked_up = {each.column for each in self.keys}
         return any(not isinstance(each, BoundColumn) or each.index not in looked_up for each in self.expressions)
 
@@ -254,7 +254,7 @@ class LookupJoin(PlanNode):
             yield strings.expression_on(self, self.condition)
 
     def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
-        """What was found for each row."""
+        """The results of lookups, by row of the input."""
         if not self.is_materialized:
             return None
         from funke.engine.sql.meaning import key_fact

@@ -162,7 +162,7 @@ def _divided(join: LogicalLookupJoin) -> _Conditions:
 def _add_key(
     conditions: _Conditions, condition: BoundExpression, written: BoundExpression, width: int, columns: Sequence[Any]
 ) -> bool:
-    """Whether a condition is a key and nothing else; a constant is one, and a condition on the table too."""
+    """Adds the key that a condition is; True if that is all it says. A constant is a key and stays a condition."""
     if not isinstance(written, BoundFunction) or written.call.function.name != "=":
         return False
     first, second = written.arguments

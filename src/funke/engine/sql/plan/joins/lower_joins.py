@@ -1,4 +1,4 @@
-"""What joins run as: rules of `lower`."""
+"""The rules of `lower` for joins."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ __all__ = ["JOIN_RULES", "STREAM_JOIN_RULES"]
 
 
 def _stream_join(join: Join, settings: object) -> PlanNode:
+    # Bounds of time first: they let a stream forget rows. A batch keeps all rows until its end in any case.
     return time_join_of(join) or join_of(without_times(join))
 
 

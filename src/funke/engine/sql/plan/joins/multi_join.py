@@ -43,7 +43,7 @@ __all__ = ["JoinLevel", "MultiJoin"]
 
 @dataclass(frozen=True)
 class JoinLevel:
-    """How an input joins the rows of all inputs before it."""
+    """The join of an input with the rows of all inputs before it."""
 
     # Inner or left.
     kind: JoinKind
@@ -105,11 +105,11 @@ class MultiJoin(PlanNode):
         return number, column - starts[number]
 
     def is_left(self, number: int) -> bool:
-        """Whether rows of the inputs before this one are sent with NULLs if they have no match in it."""
+        """True if rows of the inputs before this one are sent with NULLs when they have no match in it."""
         return number > 0 and self.levels[number - 1].kind == "left"
 
     def rest(self, number: int) -> tuple[tuple[int, ...], BoundExpression | None]:
-        """What is left of a level's condition where the keys are equal: inputs that must have a row, and the others.
+        """The rest of a level's condition where the keys are equal: inputs that must have a row, and other conditions.
 
         An equality with an input that may be missing is not fulfilled by its NULLs.
         """
@@ -144,7 +144,7 @@ class MultiJoin(PlanNode):
         return all(map(self._takes_upserts, range(len(self.sources))))
 
     def _takes_upserts(self, number: int) -> bool:
-        """Whether an update of an input takes the place of the row before it, with the same key and matches."""
+        """True if an update of an input can replace the row before it: both have the same key and the same matches."""
         source = self.sources[number]
         if RowKind.UPDATE_AFTER not in source.changelog():
             return True
@@ -233,7 +233,7 @@ class MultiJoin(PlanNode):
         return joined_conditions(parts, style)
 
     def _meant(self, number: int, style: ExplainStyle) -> list[str]:
-        """What a level asks for, however it was written: keys, then the others."""
+        """The condition of a level in one form, however it was written: keys, then the others."""
         level, start = self.levels[number - 1], self.starts[number]
         pairs = [(self.columns[left], self.columns[start + right]) for left, right in level.pairs]
         parts = [

@@ -102,7 +102,7 @@ class SemiJoin(PlanNode):
         yield "NOT IN" if self.is_anti else "IN"
 
     def state_meaning(self, strings: ColumnStrings) -> StateMeaning | None:
-        """How many equal rows each side has; the left ones were sent, or were not."""
+        """The number of equal rows of each side; those of the left one were sent, or were not."""
         from funke.engine.sql.meaning import input_facts
 
         left, right = (strings.typed_columns(each, self.keys) for each in self.inputs)

@@ -87,6 +87,7 @@ def _common_fields(join: LogicalJoin, sides: KeyedSides, condition: BoundExpress
 
 
 def _require_same_types(left: Column, right: Column) -> None:
+    # TIMESTAMP is a wall clock and TIMESTAMP_LTZ an instant: they have no distance.
     if type(left.type) is not type(right.type):
         types = [f"{to_sql_text(with_nullable(each.type, True))} {each.time}" for each in (left, right)]
         raise ValidationException(

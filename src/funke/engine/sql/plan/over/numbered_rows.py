@@ -27,6 +27,7 @@ __all__ = ["NumberedRowsStep"]
 class NumberedRowsStep(NumberedRows, PlanNode):
     """Rules replace it by a Rank, a Deduplicate or an OverAggregate: no job ever runs it."""
 
+    # What it becomes depends on the condition above it: `rn <= 3` makes a Rank, no condition an OverAggregate.
     input: PlanNode
 
     def changelog(self) -> Kinds:

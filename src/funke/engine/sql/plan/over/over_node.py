@@ -1,4 +1,4 @@
-"""What nodes of OVER windows share: the rows of the input, with a column for each call behind those of the input."""
+"""The base of OVER nodes: the rows of the input, with a column for each call behind those of the input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ N = TypeVar("N", bound="OverNode")
 
 
 def frame_unit(is_rows: bool) -> str:
-    """How a frame counts."""
+    """The unit of a frame: ROWS or RANGE."""
     return "ROWS" if is_rows else "RANGE"
 
 
@@ -54,6 +54,8 @@ class OverNode(PlanNode):
         kept = [number for number in range(len(self.aggregates)) if first + number in needed]
         used = {index for index in needed if index < first} | used_by(self.aggregates[number] for number in kept)
         used |= {*self.partition_by} | self.order_columns()
+        # Keys and order stay among the columns even if no consumer reads them: the node adds columns to those of its
+        # input.
         source, moves = self.input.pruned(frozenset(used))
         node = replace(
             self.narrowed(kept, moves),

@@ -48,6 +48,7 @@ class WindowRank(RankedWindows, PlanNode):
         return (Hash(self.keys),)
 
     def changelog(self) -> Kinds:
+        # Sent once, when the window has ended. A Rank sends its first rows as they come and takes them back.
         return INSERTS
 
     def needs_before(self, consumer_needs: bool) -> tuple[bool, ...]:
@@ -55,6 +56,7 @@ class WindowRank(RankedWindows, PlanNode):
 
     def upsert_keys(self) -> UpsertKeys:
         keys = (*self.keys, *self.window_columns)
+        # One row for each key and window. With several, their number tells them apart, or a key of the input does.
         if self.first == self.last:
             return one_key(keys)
         numbers = one_key((*keys, len(self.columns) - 1)) if self.has_number else NO_KEYS

@@ -57,7 +57,7 @@ class BatchMessage:
 
 
 def _positions(message: bytes) -> tuple[int, int, int, int]:
-    """Where a message says how long its body is, how many rows it has, and its first node and buffer.
+    """The positions of the length of the body, the number of rows, the first node and the first buffer in a message.
 
     Its metadata is a FlatBuffer: a table begins with the distance to a list of where its fields stand.
     """

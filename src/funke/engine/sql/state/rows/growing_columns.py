@@ -84,7 +84,7 @@ class GrowingColumns:
         self.count += len(rows)
 
     def words(self) -> Array | None:
-        """Where the columns stand, for loops; None if there are none for them."""
+        """The addresses of the columns for loops; None if loops cannot read them."""
         words = self._table.words
         if words is not None and not self._is_noted:
             for own, each in zip(self._columns, words):
@@ -136,7 +136,7 @@ class _Buffer:
         self.data: Array = np.zeros(_FIRST_BYTES, dtype)
 
     def reserve(self, size: int) -> bool:
-        """Makes room for so many values; whether they stand somewhere else now."""
+        """Makes room for so many values; True if they have moved."""
         if size <= len(self.data):
             return False
         # In place, without copying pages: the old ones have no readers, since `take` copies.
@@ -149,7 +149,7 @@ class _Buffer:
 
 
 class _Validity:
-    """Which values are not NULL, as bits; nothing is kept until there is a NULL."""
+    """The validity bits of values; nothing is kept until there is a NULL."""
 
     def __init__(self) -> None:
         self._bits: _Buffer | None = None
@@ -165,7 +165,7 @@ class _Validity:
         self._bits.data[start : start + len(packed)] = packed
 
     def reserve(self, count: int, more: int, has_nulls: bool) -> bool:
-        """Makes room for so many values; whether the bits stand somewhere else now."""
+        """Makes room for so many values; True if the bits have moved."""
         if self._bits is not None:
             return self._bits.reserve((count + more) // 8 + 1)
         if has_nulls:
@@ -222,6 +222,7 @@ class _FixedColumn:
 
     def take(self, rows: pa.Array, count: int) -> pa.Array:
         buffers = [self._validity.buffer(), pa.py_buffer(self._values.data)]
+        # Arrow wraps the buffers where they are; only the rows that are taken are copied.
         column = pa.Array.from_buffers(self._stored, count, buffers).take(rows)
         return column if self._stored is self._kind else column.cast(self._kind)
 
@@ -298,6 +299,7 @@ class _NestedColumn:
     def add(self, column: pa.Array, count: int) -> None:
         self._parts.append(column)
         while len(self._parts) > 1 and len(self._parts[-2]) < 2 * len(self._parts[-1]):
+            # So there are few parts, log₂ of the rows, and each value is copied about as often.
             self._parts[-2:] = [pa.concat_arrays(self._parts[-2:])]
 
     def clear(self) -> None:

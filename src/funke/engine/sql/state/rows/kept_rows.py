@@ -51,6 +51,7 @@ class KeptRows(RowsByKey[KeptSteps]):
 
     @property
     def gone(self) -> int:
+        # Rows that did not enter take room as well, where whole batches are added (`OrderedRows.adds_all`).
         return self._rows.count - self._entered + int(self._counters[GONE])
 
     @property

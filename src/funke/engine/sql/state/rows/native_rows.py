@@ -1,4 +1,4 @@
-"""How rows of joins are called in the files of a state backend, and how they become what savepoints have."""
+"""The names of join rows in the files of a state backend, and their conversion to the form of savepoints."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def _name_of(table: str) -> str | None:
 
 
 def _batches(table: TableId, entries: Mapping[Any, Any], schemas: Sequence[bytes]) -> Iterator[ColumnBatch]:
+    # Slices of time give nothing: they are made again of the rows.
     if table.name.endswith(_IN_CHUNKS):
         yield from map(pickle.loads, entries.values())
     elif table.name.endswith(_BY_KEY):

@@ -52,7 +52,7 @@ class OrderedRows:
         return words, *self._strings.text_buffers(0)
 
     def adds_all(self, data: pa.RecordBatch) -> bool:
-        """Whether all rows of a batch are added: their texts are there before, or choosing would cost more."""
+        """True if all rows of a batch are added: their texts are there before, or choosing would cost more."""
         return self.has_strings or data.num_rows < _SMALL_BATCH
 
     def add(self, data: pa.RecordBatch, entered: Array, is_first: bool = True) -> None:

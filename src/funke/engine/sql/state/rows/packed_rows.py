@@ -46,7 +46,7 @@ class PackedRows:
         return [content[begin:end] for begin, end in zip(offsets[starts].tolist(), ends)]
 
     def _packed(self, data: pa.RecordBatch) -> tuple[Array, bytes]:
-        """Where each row begins, and the bytes of all."""
+        """The offset of each row, and the bytes of all."""
         count = data.num_rows
         head: Array = np.zeros((count, self._head), np.uint8)
         loose = [_bytes_of(data.column(index)) for index in self._loose]
@@ -99,6 +99,7 @@ class PackedRows:
 
     def _starts(self, content: Array, lengths: Array) -> tuple[Array, Array]:
         counts: Array = np.zeros(len(lengths), np.int64)
+        # Rows of one size are found by counting, others only one behind the other, by the sizes in front of them.
         if not self._loose:
             np.floor_divide(lengths, self._head, out=counts)
             starts: Array = np.arange(len(content) // self._head, dtype=np.int64) * self._head

@@ -100,6 +100,8 @@ class RankedRows(SortedRuns[RankChanges]):
         is_first = True
         while begin < count:
             self._counters[SENT] = self._counters[NEEDED_SLOTS] = self._counters[NEEDED_CHANGES] = 0
+            # Kernels cannot allocate. The loop stops where an array is full, says what it needs, and goes on at the
+            # same row.
             begin = rank_rows.run(
                 count - begin,
                 takes_in,

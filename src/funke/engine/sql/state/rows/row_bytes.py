@@ -1,4 +1,4 @@
-"""Several columns as one column of bytes: two rows have the same bytes just if they have the same values."""
+"""Several columns as one column of bytes: two rows have the same bytes if and only if they have the same values."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ def _parts(column: pa.Array, is_last: bool) -> list[pa.Array]:
     if any(test(kind) for test in _STRINGS):
         content = column.cast(pa.large_binary()) if not pa.types.is_large_binary(kind) else column
         content = content.fill_null(b"") if content.null_count else content
+        # Without the length ('ab', 'c') and ('a', 'bc') would have the same bytes.
         return [content] if is_last else [_fixed(pc.binary_length(content).cast(pa.int64())), content]
     if pa.types.is_boolean(kind):
         return [_fixed(column.cast(pa.int8()).fill_null(0))]

@@ -44,12 +44,12 @@ _STRINGS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether values are texts or bytes."""
+    """True for texts and bytes."""
     return any(test(kind) for test in _STRINGS)
 
 
 def is_large_text(kind: pa.DataType) -> bool:
-    """Whether its offsets have 64 bits."""
+    """True for texts and bytes with offsets of 64 bits."""
     return bool(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind))
 
 
@@ -64,7 +64,7 @@ def width_of(kind: pa.DataType) -> int | None:
 
 
 class ColumnTable:
-    """Where columns stand, for the loops; None if they hold something else than numbers, times and texts."""
+    """The addresses of columns for loops; None if columns hold anything but numbers, times and texts."""
 
     def __init__(self, kinds: Sequence[pa.DataType]) -> None:
         self.kinds = list(kinds)
@@ -101,12 +101,13 @@ class BatchColumns:
         return some
 
     def words(self, rows: int) -> Array | None:
-        """Where the columns stand, for so many rows; None if there are no loops for them."""
+        """The addresses of the columns, for loops over so many rows; None if there are no loops for them."""
         words = self._table.words
         native = read_columns.compiled(rows)
         if words is None or native is None or not self.data.num_rows:
             return None
         if not self._is_read:
+            # One call for the addresses of all columns; `buffers()` would be calls for each.
             struct = address(self._struct, _WORD)
             self.data._export_to_c(struct)
             native(struct, len(words), address(words, _WORD))
@@ -143,7 +144,7 @@ class TakenRows:
             self._message = BatchMessage(schema)
 
     def is_ready(self, rows: int) -> bool:
-        """Whether the loops are compiled; `rows` says for how many rows they are wanted now."""
+        """True if the loops are compiled; asking counts so many rows towards loading them."""
         return None not in [each.compiled(rows) for each in (read_columns, lay_out_rows, copy_rows, describe_rows)]
 
     def take(

@@ -131,6 +131,8 @@ class SteppedRows(SortedRuns[Steps]):
         is_first = True
         while begin < count:
             counters[[SENT, NEEDED_SLOTS, PARTITIONS, KNOWN, NEEDED_KNOWN, SIZE]] = 0
+            # It also stops when images get large: a row that comes in front of a partition of a million moves all of
+            # them.
             begin = step_rows.run(
                 count - begin,
                 takes_in,

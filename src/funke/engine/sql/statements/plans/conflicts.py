@@ -33,7 +33,7 @@ _ONE_ROW: UpsertKeys = frozenset({frozenset()})
 
 @dataclass(frozen=True)
 class Target:
-    """What rows are for."""
+    """The consumer of rows: a sink, or a stream with a primary key."""
 
     name: str
     primary_key: tuple[int, ...]
@@ -44,7 +44,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Conflict:
-    """What has to be done for the primary key of a target."""
+    """The measures that the primary key of a target needs."""
 
     # Whether the rows of each primary key are kept, so that the last one of them is known.
     is_materialized: bool = False
@@ -63,7 +63,7 @@ def choice_of(settings: SessionSettings, key: str, words: Sequence[str]) -> str:
 
 
 def conflict_of(session: TableSession, source: Relation, target: Target) -> Conflict:
-    """What has to be done with the rows of a query, which is as its kinds of changes are decided by."""
+    """The measures that the rows of a query need; `source` is the relation that decides its kinds of changes."""
     if not session.is_streaming:
         return Conflict()
     # A sink that supports upserts gets updates without the rows before.
@@ -71,13 +71,15 @@ def conflict_of(session: TableSession, source: Relation, target: Target) -> Conf
     _check_clause(source, target, kinds)
     keys = _ONE_ROW if _is_given(source) else as_node(source).upsert_keys()
     is_materialized = _is_materialized(session.settings, source, target, kinds, keys)
+    # COUNT(*) per user, written to a table whose key is the count: when it goes from 1 to 2, the user's row under key 1
+    # must go, and only UPDATE_BEFORE says so.
     needs_before = bool(target.primary_key) and frozenset(target.primary_key) not in keys
     # A key without columns is none by which rows could be compared.
     return Conflict(is_materialized, smallest_key(keys) or None, needs_before)
 
 
 def _is_given(relation: Relation) -> bool:
-    """Whether the program makes the changes itself (FROM_CHANGELOG); as in Flink they are taken for those of a key."""
+    """True if the program makes the changes itself (FROM_CHANGELOG); as in Flink they are taken for those of a key."""
     while isinstance(relation, Calculation):
         relation = relation.input
     return isinstance(relation, FromChangelog)
@@ -145,7 +147,7 @@ def _is_required(settings: SessionSettings) -> bool:
 
 
 def _no_keys(relation: Relation) -> str:
-    """What Flink calls it: keys may be lost on the way, or never have been there."""
+    """Flink's text for missing upsert keys: empty if they may have been lost on the way, else "none"."""
     while isinstance(relation, (Rank, WatermarkAssigner)) or _is_same(relation):
         (relation,) = inputs_of(relation)
     is_lost = isinstance(relation, (Calculation, UnionAll)) or bool(as_node(relation).upsert_keys())
@@ -153,7 +155,7 @@ def _no_keys(relation: Relation) -> str:
 
 
 def _is_same(relation: Relation) -> bool:
-    """Whether a calculation changes nothing but names."""
+    """True if a calculation changes nothing but names."""
     if not isinstance(relation, Calculation) or relation.condition is not None:
         return False
     indexes = [each.index if isinstance(each, BoundColumn) else -1 for each in relation.expressions]

@@ -1,4 +1,4 @@
-"""EXPLAIN: what was asked for, and how it would be run, with the names that Flink's plans have."""
+"""EXPLAIN: a query as it was asked for and as it would be run, with the names of Flink's plans."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def explain_inserts(session: TableSession, plans: Sequence[InsertPlan], details:
 
 
 def plan_text(relation: Relation, sink: InsertPlan | None = None) -> str:
-    """What a job runs, as a tree with the kinds of changes between its nodes; `relation` is planned already."""
+    """The plan of a job as a tree with the kinds of changes between its nodes; `relation` is planned already."""
     return "\n".join(_tree(_Plan(relation, sink), _Style(is_infix=True, has_kinds=True)))
 
 
@@ -93,7 +93,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Style:
-    """How a section writes its nodes and expressions."""
+    """The form in which a section writes its nodes and expressions."""
 
     is_logical: bool = False
     is_infix: bool = False
@@ -109,6 +109,8 @@ class _Style:
 def _sections(session: TableSession, asked: Sequence[_Plan], planned: Sequence[_Plan], details: Sequence[str]) -> str:
     has_advice = PLAN_ADVICE in details
     physical = f"Optimized Physical Plan{' With Advice' if has_advice else ''}"
+    # As in Flink: the query as asked for, the nodes that it was planned as (with kinds of changes, if asked), and the
+    # nodes that run, where a part that several use stands once.
     sections = (
         ("Abstract Syntax Tree", asked, _Style(is_logical=True), ""),
         (
@@ -127,7 +129,7 @@ def _reused(session: TableSession, plans: Sequence[_Plan]) -> tuple[Relation, ..
 
 
 def _advice(session: TableSession, plans: Sequence[_Plan]) -> str:
-    """What would make the plan cheaper, as far as options do, and what its joins keep."""
+    """The options that would make the plan cheaper, and the state that its joins keep."""
     is_folded = session.settings.get("table.exec.mini-batch.enabled", "false").lower() == "true"
     lines: list[str] = []
     if session.is_streaming and not is_folded and any(_has_aggregation(each.relation) for each in plans):
@@ -208,7 +210,7 @@ def _conflicts_text(relation: Relation, sink: InsertPlan) -> str:
 
 
 def _lines(relation: Relation, style: _Style, printed: list[Relation] | None = None) -> list[str]:
-    """The lines of a relation and of everything that it reads; `shown` are those that stand somewhere already."""
+    """The lines of a relation and of everything that it reads; `printed` are those that stand somewhere already."""
     printed = [] if printed is None else printed
     number = next((index for index, each in enumerate(style.reused, 1) if each == relation), None)
     if number is not None:
@@ -250,7 +252,7 @@ def _with_kinds(title: str, node: PlanNode, style: _Style) -> str:
 
 
 def _logical_lines(relation: Relation, trees: list[list[str]], style: _Style) -> list[str]:
-    """What was asked for: a filter stands below its projection."""
+    """The query as it was asked for: a filter stands below its projection."""
     lines = _below(trees)
     titles = _TITLES.get(type(relation), _plain_titles)(relation, style)
     for title in reversed(titles):

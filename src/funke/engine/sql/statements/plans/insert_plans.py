@@ -179,7 +179,7 @@ def _is_interval_number(source: Column, target: Column | ResolvedColumn) -> bool
 
 
 def _interval_units(relation: Relation, index: int) -> Expression:
-    """How many units an interval has: those of a constant are rounded, others cut, as in Flink."""
+    """The number of units of an interval: that of a constant is rounded, others are cut, as in Flink."""
     value = relation.expressions[index] if isinstance(relation, Calculation) else None
     if isinstance(value, BoundConstant):
         units = whole_units(value)

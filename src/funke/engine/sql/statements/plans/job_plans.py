@@ -55,6 +55,7 @@ def _planned(
     (reject_in_streams if session.is_streaming else reject_in_batches)(relation)
     relation = in_execution_mode(relation, session.settings, session.is_streaming)
     require_kinds(relation, accepted, consumer)
+    # Before changes are decided: a result that no consumer reads would otherwise be sent as an update when it changes.
     pruned: Any = without_unused(relation)  # type: ignore[arg-type]
     changes = for_consumer(pruned, accepted, change_settings(session, relation))
     return _with_sources(session, merged(changes), step)
@@ -71,7 +72,7 @@ def _with_sources(session: TableSession, relation: Relation, step: WatermarkStep
 
 
 def plan_choice(session: TableSession) -> PlanChoice:
-    """What the settings say of who computes queries in batch mode."""
+    """The choice between Spark and slots in batch mode, by the settings of a session."""
     settings = session.settings
     files = (options.PYTHON_FILES, options.PYTHON_ARCHIVES, options.PYTHON_REQUIREMENTS)
     has_files = any(settings.get(option.key, "") for option in files)

@@ -42,7 +42,7 @@ class ResolvedColumn:
 
     @property
     def is_persisted(self) -> bool:
-        """Whether INSERT writes it."""
+        """True if INSERT writes it."""
         return self.is_physical or (self.definition.is_metadata and not self.definition.is_virtual)
 
     @property
@@ -55,7 +55,7 @@ class ResolvedColumn:
 
 @dataclass(frozen=True)
 class ResolvedWatermark:
-    """The column that is event time, and what its watermarks are."""
+    """The event time column, and the expression of its watermarks."""
 
     column: str
     expression: syntax.Expression
@@ -130,7 +130,7 @@ def _computed(column: ColumnDefinition, binder: ExpressionBinder) -> ResolvedCol
 
 
 def bound_computed(column: ColumnDefinition, binder: ExpressionBinder) -> BoundExpression:
-    """What computes a computed column."""
+    """The bound expression of a computed column."""
     assert column.expression is not None
     try:
         return binder.bind(written_expression(column.expression))

@@ -181,6 +181,8 @@ def _with_stream_columns(
     is_derived = all(each.expression is not None or each.is_metadata for each in declared)
     if not is_derived and all(each.expression is None for each in declared) and definition.watermark is None:
         return definition, len(declared)
+    # A schema of computed columns alone adds them to the fields of the stream. One that names columns gets the other
+    # fields behind these, for its expressions to use, and they are cut off at the end.
     missing = [index for index, name in enumerate(names) if is_derived or name not in {each.name for each in declared}]
     physical = tuple(ColumnDefinition(names[each], types[each]) for each in missing)
     columns = (*physical, *declared) if is_derived else (*declared, *physical)

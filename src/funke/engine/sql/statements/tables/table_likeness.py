@@ -1,4 +1,4 @@
-"""CREATE TABLE … LIKE: what a new table takes over from another one."""
+"""CREATE TABLE … LIKE: the parts that a new table takes over from another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of what stands in a catalog: views by their queries, tables by their connectors."""
+"""The rows of tables and views of a catalog: views by their queries, tables by their connectors."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def _view_relation(session: TableSession, view: CatalogView) -> Relation:
     if view.table is not None:
         assert isinstance(view.table, Relation)
         return view.table
+    # Bound at each use: the tables that the view names may have been replaced since it was created.
     relation = session.bind(view.query or _query_of(view.expanded_text or view.text))
     names = [each.name for each in view.schema.columns]
     return renamed(relation, names) if names and len(names) == len(relation.columns) else relation

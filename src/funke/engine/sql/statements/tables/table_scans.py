@@ -1,4 +1,4 @@
-"""Tables of connectors as relations: what the connector reads, then what is computed of it, then event time."""
+"""Tables of connectors as relations: the scan, then computed columns, then event time."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ def scan_of(
 def _source_of(context: TableContext, schema: SchemaDefinition) -> TableSource:
     try:
         return create_table_source(context)
+    # The Table API may name a table that is only written to: the error waits until a job reads it.
     except ValidationException as rejection:
         metadata = {each.metadata_key or each.name: each.type for each in schema.columns if each.is_metadata}
         typed_metadata = {key: data_type for key, data_type in metadata.items() if data_type is not None}
@@ -68,6 +69,7 @@ def table_context(
     return TableContext(
         identifier,
         tuple(each.as_column() for each in columns.physical),
+        # Options of the old connector properties ('connector.type') are those of today under other names.
         {**modern_options(table.options), **options},
         table.partition_keys,
         columns.primary_key,
@@ -92,7 +94,7 @@ def written_schema(schema: SchemaDefinition, columns: ResolvedTable) -> SchemaDe
 
 
 def binder_factory(session: TableSession) -> BinderFactory:
-    """What binds the expressions of a schema."""
+    """A factory of binders for the expressions of a schema."""
     binder = session.binder()
 
     def make(scope: Scope) -> ExpressionBinder:
@@ -102,5 +104,5 @@ def binder_factory(session: TableSession) -> BinderFactory:
 
 
 def idle_timeout_ms(session: TableSession) -> int | None:
-    """How long a source may be silent before it is idle and holds back no event time."""
+    """The time after which a silent source is idle and holds back no event time; None if it never is."""
     return parse_duration(session.settings.get("table.exec.source.idle-timeout", "0 ms")).to_millis() or None

@@ -119,6 +119,8 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         sources = np.arange(len(rows))
         if self._has_peers:
             assert rows.timestamps is not None
+            # RANGE, the default: rows of the same time show the result behind the last of them. Two rows at 10:00 with
+            # 1 and 2 both have SUM 3; with ROWS they have 1 and 3.
             sources = last_peers(codes[order], rows.timestamps[order])
         results = self._run(keys, rows.data, order, segments, None)
         # Back in the order of the rows.
@@ -151,6 +153,8 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         inside = self._inside.all()
         if inside is None:
             return rows, codes, np.ones(len(rows), bool)
+        # The rows inside of all frames are numbered each time, also those of other keys: a watermark that finds rows
+        # due costs as much as all frames hold.
         together = pa.concat_batches([rows.data, inside.data])
         numbers, _ = self._keys.encode(together)
         count = int(codes.max()) + 1
@@ -192,6 +196,8 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
     def _sweep(self, watermark: int) -> None:
         """Now and then, forgets keys whose rows have all left their range of time."""
         preceding = self._node.preceding
+        # A frame of ROWS needs the last rows of a key whenever the next one comes, so they stay for ever. A sweep looks
+        # at all rows: the next one waits until there are twice as many.
         if preceding is None or self._node.is_rows or len(self._inside) < 2 * self._swept + 1024:
             return
         rows = self._inside.all()
@@ -220,7 +226,7 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         return part if own is None else moved_part(part, {self.layout().name: own.moved})
 
     def snapshot(self) -> OperatorStateSnapshot:
-        """How far event time is: what is late stays late after a restart."""
+        """The watermark: what was late before a restart is late after it."""
         return OperatorStateSnapshot(unions={"watermark": [self._watermark]})
 
     def restore(self, state: OperatorStateSnapshot) -> None:

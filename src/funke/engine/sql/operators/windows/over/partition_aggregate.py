@@ -112,6 +112,9 @@ class _Framed:
     def of(self, lower: Array, upper: Array) -> pa.Array:
         """The results of frames, which move on with the rows."""
         is_at_once = isinstance(self._kernel, GatheredRows)
+        # The cheapest way first: one result for the partition, one pass for frames that begin with it, one pass
+        # backwards for frames that end with it. All other frames are computed one by one, which costs their total
+        # length.
         if self._frame.lower is None and self._frame.upper is None:
             whole = self._whole()
             return whole.take(pa.array(self._partitions.segments.segment_of_row))
@@ -226,6 +229,7 @@ def _away(partitions: SortedPartitions, arguments: list[pa.Array], direction: in
     default = arguments[2] if len(arguments) > 2 else pa.nulls(length, values.type)
     indexes = partitions.indexes + direction * steps
     is_there = (indexes >= partitions.first) & (indexes < partitions.end)
+    # Behind the values stand the defaults, one for each row: a row without a target takes its own.
     chosen = np.where(is_there, indexes, length + partitions.indexes)
     return pa.concat_arrays([values, default]).take(pa.array(chosen))
 

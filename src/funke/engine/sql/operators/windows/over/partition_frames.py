@@ -57,7 +57,7 @@ class SortedPartitions:
 
     @cached_property
     def peer_number(self) -> Array:
-        """How many values of the order come before that of each row in its partition."""
+        """The number of different order values before that of each row in its partition."""
         numbers = self._peers.segment_of_row
         return numbers - numbers[self.first]
 
@@ -66,6 +66,8 @@ class SortedPartitions:
         if frame.is_rows:
             lower = self.first if frame.lower is None else self.indexes + frame.lower
             upper = self.end if frame.upper is None else self.indexes + frame.upper + 1
+        # RANGE without a distance sees peers alone: nothing is added to values, so the order may have any type and
+        # several columns.
         elif {frame.lower, frame.upper} <= {None, 0}:
             lower = self.first if frame.lower is None else self.first_peer
             upper = self.end if frame.upper is None else self.end_of_peers

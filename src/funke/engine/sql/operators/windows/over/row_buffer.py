@@ -1,4 +1,4 @@
-"""Rows that wait, or are looked back at: kept as columns, snapshot by key group."""
+"""A buffer of rows that wait, or that later rows look back at: kept as columns, with snapshots by key group."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class RowBuffer:
 
     @property
     def rows_in_memory(self) -> int:
-        """How many rows stand in memory."""
+        """The number of rows in memory."""
         return sum(map(len, self._batches))
 
     @property
     def state_bytes(self) -> int:
-        """About how large the rows are."""
+        """The approximate size of the rows."""
         return sum(each.data.nbytes for each in self._batches)
 
     def add(self, batch: ColumnBatch) -> None:
@@ -64,6 +64,7 @@ class RowBuffer:
 
     def take_out(self, chosen: Array) -> ColumnBatch:
         """Removes some of the rows (an array of booleans over all of them) and gives them."""
+        # Copies the rows that stay, so a buffer costs its size with every watermark that finds rows due.
         rows = self.all()
         assert rows is not None
         self._batches = []
@@ -99,6 +100,7 @@ class RowBuffer:
         order: Array = groups.argsort(kind="stable")
         cuts: Array = np.flatnonzero(np.diff(groups[order])) + 1
         for indexes in np.split(order, cuts):
+            # One entry for the whole group, under the constant key 0: these rows are never looked up by key.
             yield int(groups[indexes[0]]), GroupPart({self._table: {0: rows.take(indexes)}}, [], [])
 
     def _groups(self, rows: ColumnBatch, key_groups: KeyGroups) -> Array:
@@ -114,7 +116,7 @@ class RowBuffer:
                 self.add(restored_rows(rows, self._schema))
 
     def moved(self, part: GroupPart, moves: PartMoves | None, first: int = 0) -> GroupPart:
-        """The same rows with their columns where they are now, behind the first ones, which stay."""
+        """A part whose rows have the columns of the query as it is now; the first columns stay."""
         if moves is None:
             return part
         return moved_part(part, {self._table.name: lambda rows: moved_rows(rows, moves, first)})
@@ -127,6 +129,7 @@ def restored_rows(rows: ColumnBatch, schema: pa.Schema) -> ColumnBatch:
             f"rows of {_types_text(rows.data.schema)} were kept, and this query keeps rows of {_types_text(schema)}: "
             "they are those of another query"
         )
+    # Columns are matched by type and index; their names may have changed with an alias in the query.
     return rows.with_data(pa.RecordBatch.from_arrays(rows.data.columns, schema=schema))
 
 

@@ -77,6 +77,8 @@ class StoredRowBuffer(RowBuffer):
             return
         groups = self._groups(rows, self._key_groups)
         times: Array = rows.timestamps if self._by_time else np.full(len(rows), _ANY_TIME, np.int64)
+        # A chunk for each time and key group: what is due is read without the rest, and a job with another parallelism
+        # takes over whole groups.
         order = np.lexsort((groups, times))
         cuts: Array = np.flatnonzero((np.diff(times[order]) != 0) | (np.diff(groups[order]) != 0)) + 1
         chunks: dict[int, dict[int, bytes]] = {}
@@ -127,12 +129,13 @@ class StoredRowBuffer(RowBuffer):
             yield self._table, dict(enumerate(map(self._read, chunks)))
 
     def marks(self) -> dict[str, list[int]]:
-        """What all subtasks together have to know after a restart: which times there are, and chunks so far."""
+        """The times that have chunks, and the number of chunks; after a restart each subtask gets those of all."""
         return {f"{self.table}-times": sorted(self._times), f"{self.table}-count": [self._next]}
 
     def restore_marks(self, marks: Mapping[str, Sequence[int]]) -> None:
         """Takes back what `marks` gave."""
         self._times.update(marks.get(f"{self.table}-times", ()))
+        # Above the numbers of all subtasks: any of them may have written chunks of the key groups that are here now.
         self._next = max([self._next, *marks.get(f"{self.table}-count", ())])
 
 
@@ -174,7 +177,7 @@ class RowLogs(KeyedTable):
             yield from each.in_columns(tables)
 
     def marks(self) -> dict[str, list[int]]:
-        """What all subtasks together have to know after a restart."""
+        """The marks of all buffers; after a restart each subtask gets those of all subtasks."""
         return {name: values for each in self._stored for name, values in each.marks().items()}
 
     def restore_marks(self, marks: Mapping[str, Sequence[int]]) -> None:

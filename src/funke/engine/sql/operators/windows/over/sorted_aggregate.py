@@ -1,7 +1,7 @@
 """OVER by values in a stream: a row that comes or goes changes the results of those behind it.
 
-Flink's rules: rows that are equal by the order stand as they came; a row that is taken in or back is told with those
-behind it, in their order (RANGE: from the first one that is equal on); results that stay the same are not told again.
+Flink's rules: rows that are equal by the order stand as they came; a row that is taken in or back is sent with those
+behind it, in their order (RANGE: from the first one that is equal on); results that stay the same are not sent again.
 """
 
 from __future__ import annotations
@@ -104,6 +104,8 @@ class SortedAggregateOperator(FunctionsOperator, KeyedRowsOperator[Steps]):
         changed = is_own.copy()
         for each in (column for columns in results for column in columns):
             changed |= differ(each, old, new)
+        # The row of a step is sent itself, those behind it if their results have changed. SUM over 1 and 3, and then a
+        # 2 comes: +I(2, 3), -U(3, 4), +U(3, 6).
         has_before = changed & ~is_own & self._node.sends_before
         sent = np.column_stack([has_before, changed]).ravel()
         own_kinds = np.full(len(steps.sources), _INSERT, np.int8) if batch.kinds is None else batch.kinds[steps.sources]
@@ -122,7 +124,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedRowsOperator[Steps]):
 
 @dataclass(frozen=True)
 class _Moves:
-    """The rows that steps tell of, in order: their indexes in the images before and after the step.
+    """The rows that steps send, in order: their indexes in the images before and after the step.
 
     The row of a step itself is in one of them alone, whose index serves for both.
     """

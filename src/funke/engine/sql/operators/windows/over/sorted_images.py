@@ -68,7 +68,7 @@ class SortedImages:
 
     @cached_property
     def is_first_peer(self) -> Array:
-        """Which rows are the first ones of their image that are equal."""
+        """True for the first of the rows of an image that are equal by the order."""
         is_first: Array = np.ones(self.segments.length, np.bool_)
         if self._values is not None:
             values = self._values[self.rows]
@@ -77,7 +77,7 @@ class SortedImages:
         return is_first
 
     def prefix_peers(self) -> Array:
-        """How many different values stand in front of the images of each partition."""
+        """The number of different values in front of the images of each partition."""
         assert self._values is not None
         values, ends = self._values[self.prefix_rows], np.cumsum(self.prefix_lengths)
         starts = ends - self.prefix_lengths
@@ -100,7 +100,7 @@ class ImageFunction:
 
 
 def image_function(aggregate: BoundAggregate, preceding: int | None) -> ImageFunction:
-    """What computes a call over all rows before each row, or over so many of them."""
+    """The function of a call over all rows before each row, or over so many of them."""
     if preceding is not None:
         return _Framed(aggregate, preceding)
     return _RANKS.get(aggregate.call.function.name, _Running)(aggregate)

@@ -71,7 +71,7 @@ class SessionEntries:
         return columns
 
     def pieces_of_parts(self, parts: Iterable[tuple[int, GroupPart]]) -> Iterator[SessionBlock]:
-        """What a snapshot of a backend has of them."""
+        """The sessions in a snapshot of a backend."""
         for _, part in parts:
             for table_id, table in part.tables.items():
                 if table_id.name == self.layout.name and table:
@@ -116,6 +116,8 @@ class BackendSessions(OpenSessions):
         _, keys = self._encoded(piece.block.keys, len(piece))
         fetched = self._state.fetch(keys)
         stored = self._entries.piece_of(fetched.columns)
+        # All open sessions of the keys are read and written with each batch: a new row may make one of two. With a gap
+        # of 5, sessions of 0 and 8 are two until a 4 comes.
         together = self.joined([piece] if stored is None else [stored, piece])
         numbers = self._put(fetched, together)
         for part in np.unique(together.ends // self._gap).tolist():
@@ -150,6 +152,7 @@ class BackendSessions(OpenSessions):
         return together.take(np.argsort(together.ends, kind="stable"))
 
     def _close_part(self, part: int, closed: int) -> SessionBlock | None:
+        # Marks are not moved: a key may stand here whose session has grown into a later piece, where it is marked, too.
         fetched = self._state.fetch(self._due.entries(part)[0])
         piece = self._entries.piece_of(fetched.columns)
         if piece is None:

@@ -49,7 +49,7 @@ class OpenSessions(ABC):
 
     @abstractmethod
     def first_end(self) -> int | None:
-        """When the first piece ends."""
+        """The earliest end of a piece; its session may have grown since."""
 
     @abstractmethod
     def add_piece(self, piece: SessionBlock) -> None:
@@ -68,7 +68,7 @@ class OpenSessions(ABC):
         """Everything, with the bounds as further columns of the key."""
 
     def on_time(self, batch: ColumnBatch, times: Array, closed: int) -> Array | None:
-        """Which rows belong to sessions that end behind `closed`; None if all do."""
+        """True for rows whose session ends behind `closed`; None if that holds for all."""
         # The common case: no row's own session would be closed, so none is late.
         if not (times + self._gap <= closed).any():
             return None

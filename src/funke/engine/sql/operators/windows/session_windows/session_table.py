@@ -69,6 +69,8 @@ class SessionTableOperator(WindowOperator):
             return
         rows = self._rows.all()
         assert rows is not None and rows.timestamps is not None
+        # Formed anew of all waiting rows, with each watermark that passes the first end: rows are state here, sessions
+        # are not.
         sessions = find_sessions(self._codes(rows.data), rows.timestamps, rows.timestamps + self._gap)
         session: Array = np.empty(len(rows), np.int64)
         session[sessions.order] = np.repeat(np.arange(len(sessions)), sessions.lengths)
@@ -83,6 +85,7 @@ class SessionTableOperator(WindowOperator):
 
     def next_end(self) -> int | None:
         first = self._rows.first_time()
+        # Of the earliest row alone. Its session may last longer, which is seen when the watermark gets here.
         return None if first is None else first + self._gap
 
     def snapshot_keyed(self) -> Iterator[tuple[int, GroupPart]]:

@@ -52,6 +52,7 @@ class SessionWindowOperator(WindowAggregateOperator):
         due = self._sessions.close(self.closed)
         if due is None:
             return
+        # As in Flink a session whose rows have all been taken back sends nothing.
         if self._has_retractions:
             due = due.take(np.flatnonzero(due.block.counts > 0))
         if len(due):

@@ -30,7 +30,7 @@ class Sessions:
 
     @property
     def lengths(self) -> Array:
-        """How many intervals each session has."""
+        """The number of intervals of each session."""
         return np.diff(np.append(self.first, len(self.order)))
 
 
@@ -42,6 +42,7 @@ def find_sessions(codes: Array, starts: Array, ends: Array) -> Sessions:
     # The latest end so far of the same key.
     reached = Segments(keys, len(codes)).running(np.maximum, ends[keys], ends)
     is_first: Array = np.ones(len(codes), bool)
+    # As in Flink intervals that only touch are one session: with a gap of 5 s, rows at 0 s and 5 s belong together.
     is_first[1:] = starts[1:] > reached[:-1]
     is_first[keys] = True
     first = np.flatnonzero(is_first)
@@ -51,7 +52,7 @@ def find_sessions(codes: Array, starts: Array, ends: Array) -> Sessions:
 def is_within_sessions(
     codes: Array, times: Array, gap_ms: int, closed: int, open_intervals: tuple[Array, Array, Array]
 ) -> Array:
-    """Which rows belong to a session that is open when they come, one by one; `known` are the intervals before them.
+    """True for rows whose session is open when they come, one by one; `open_intervals` are those before them.
 
     A row whose own session would be closed already (its time plus the gap is not behind `closed`) needs another one.
     """

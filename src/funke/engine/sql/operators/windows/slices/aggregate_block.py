@@ -57,7 +57,7 @@ class AggregateBlock:
 
 
 class Aggregates:
-    """What is computed of the rows of each key."""
+    """The aggregates of a query, computed for the rows of each key."""
 
     def __init__(self, keys: Sequence[int], uses: Sequence[BoundAggregate], has_retractions: bool = False) -> None:
         self._keys = tuple(keys)
@@ -99,7 +99,8 @@ class Aggregates:
         return together if len(blocks) == 1 else replace(together, fields=self.settled(together.fields))
 
     def of_panes(self, blocks: Sequence[AggregateBlock]) -> AggregateBlock:
-        """The same for the blocks of several panes, which stay as they are."""
+        """One entry for each key of the blocks of several panes, which stay as they are."""
+        # Panes stay for later windows, so what they are merged into starts empty. The user's `merge` sees panes alone.
         creates = [each.create_accumulators if isinstance(each, PaneKernel) else each.create for each in self.kernels]
         return self._merged([replace(each, fields=self.settled(each.fields)) for each in blocks], creates)
 
@@ -120,12 +121,13 @@ class Aggregates:
             counts[indexes] += block.counts
             for kernel, own, other in zip(self.kernels, fields, block.fields):
                 together = kernel.merge(tuple(each[indexes] for each in own), other)
+                # A key occurs once in a block, so no value is written over another one.
                 for each, values in zip(own, together):
                     each[indexes] = values
         return AggregateBlock(tuple(pc.take(each, firsts) for each in keys), counts, tuple(fields))
 
     def _added_up(self, blocks: Sequence[AggregateBlock], creates: Sequence[Callable[[int], Fields]]) -> AggregateBlock:
-        """The same for blocks with the same keys in the same order, as keys of few numbers have them: no gathering."""
+        """Merges blocks with the same keys in the same order, as blocks of few keys mostly have, without gathering."""
         count = len(blocks[0])
         fields = []
         for index, (kernel, create) in enumerate(zip(self.kernels, creates)):
@@ -164,14 +166,14 @@ class Aggregates:
         return replace(block, fields=self.settled(block.fields))
 
     def settled(self, fields: tuple[Fields, ...]) -> tuple[Fields, ...]:
-        """The same with all rows in accumulators."""
+        """The fields with all waiting rows taken into accumulators."""
         return tuple(
             kernel.settled(each) if isinstance(kernel, PaneKernel) else each
             for kernel, each in zip(self.kernels, fields)
         )
 
     def weight(self, block: AggregateBlock) -> int:
-        """How much of a block waits to be put together with others: its entries, or its rows if it keeps them."""
+        """The cost of putting a block together with others: its entries, or its rows if it keeps them."""
         keeps_rows = any(isinstance(each, PaneKernel) for each in self.kernels)
         return max(len(block), int(np.abs(block.counts).sum())) if keeps_rows else len(block)
 

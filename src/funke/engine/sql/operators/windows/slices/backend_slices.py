@@ -25,7 +25,7 @@ __all__ = ["BackendSlices", "SliceEntries"]
 
 
 class SliceEntries:
-    """What a key has in a slice as an entry of state: the values of the key, the number of rows, the accumulators."""
+    """The entry of a key in a slice: the values of the key, the number of rows, the accumulators."""
 
     def __init__(self, aggregates: Aggregates, key_types: Sequence[DataType]) -> None:
         self._aggregates = aggregates
@@ -99,6 +99,7 @@ class BackendSlices(SliceStore):
         return sorted(self._ends)
 
     def merged(self, slice_ends: list[int]) -> AggregateBlock:
+        # A window reads all keys of its slices: with HOP, and a size of 60 slides, every slice is read 60 times.
         blocks = [self._entries.block_of(self._state.entries(end)[1]) for end in slice_ends]
         return self._aggregates.of_panes(blocks)
 

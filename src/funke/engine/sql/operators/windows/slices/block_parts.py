@@ -33,13 +33,14 @@ def parts_of_blocks(
     """
     for name, block in blocks:
         for group, part in _by_group(block, key_types, key_groups):
+            # An entry is the whole block of a slice, or of sessions: this state is never read key by key.
             yield group, GroupPart({_TABLE: {name: _stored(part)}}, [], [])
 
 
 def blocks_of_parts(
     parts: Iterable[tuple[int, GroupPart]], widths: Sequence[int]
 ) -> Iterator[tuple[Any, AggregateBlock]]:
-    """What was split, in pieces, with their names; accumulators must have so many fields."""
+    """The blocks of a snapshot, part by part, with their names; StateError unless accumulators have so many fields."""
     for _, part in parts:
         for name, stored in part.tables.get(_TABLE, {}).items():
             keys, counts, fields = stored
@@ -77,5 +78,6 @@ def _by_group(
 
 def _stored(block: AggregateBlock) -> tuple[Any, ...]:
     names = [str(index) for index in range(len(block.keys))]
+    # Without GROUP BY there is no key column, and a batch without columns has no rows.
     keys = ColumnBatch(pa.RecordBatch.from_arrays(list(block.keys), names=names)) if block.keys else None
     return keys, block.counts, block.fields

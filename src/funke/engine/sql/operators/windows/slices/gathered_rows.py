@@ -24,7 +24,7 @@ __all__ = ["GatheredRows", "group_kernel", "window_kernel"]
 
 
 def group_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
-    """What computes a call of the rows of a group."""
+    """The kernel of a call for the rows of a group."""
     function = call.function
     if isinstance(function, UserAggregate) and function.user is not None and function.user.is_pandas:
         return GatheredRows(call)
@@ -32,11 +32,13 @@ def group_kernel(call: AggregateCall, has_retractions: bool = False) -> Aggregat
 
 
 def window_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
-    """What computes a call in windows, which put accumulators together, or take rows back."""
+    """The kernel of a call in windows, which merge accumulators or take rows back."""
     function = call.function
     if isinstance(function, UserAggregate) and function.user is not None:
         own, base = type(function.user.function), ImperativeAggregateFunction
         lacks_retract = has_retractions and own.retract is base.retract
+        # A pandas function sees all rows at once. Other functions may lack what a window needs; Flink rejects those,
+        # here the rows are kept until the window ends.
         if function.user.is_pandas or own.merge is base.merge or lacks_retract:
             return GatheredRows(call)
     return create_kernel(call, has_retractions)
@@ -84,6 +86,7 @@ class GatheredRows(AggregateKernel):
             gathered = before[0][index]
             if counts and sign > 0:
                 gathered.append(values)
+            # A search through all rows of the window for each row that is taken back.
             elif counts and values in gathered:
                 gathered.remove(values)
             yield gathered, sign > 0

@@ -1,4 +1,4 @@
-"""Aggregates of windows, of the entries that a local phase has computed."""
+"""The second phase of window aggregates: merges the entries that a local phase has sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["EntryWindowOperator"]
 
 
 class EntryWindowOperator(SliceWindowOperator):
-    """Windows of entries that were computed of rows before."""
+    """Takes entries instead of rows."""
 
     # Entries have every key once in each batch, however many rows it has.
     watches_keys = False

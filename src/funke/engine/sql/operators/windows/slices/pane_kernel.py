@@ -20,7 +20,7 @@ __all__ = ["PaneKernel", "PaneRows", "pane_kernel"]
 
 
 def pane_kernel(call: AggregateCall, has_retractions: bool = False) -> AggregateKernel:
-    """What computes a call in panes of windows, or in sessions."""
+    """The kernel of a call in panes of windows, or in sessions."""
     kernel = window_kernel(call, has_retractions)
     is_users = isinstance(call.function, UserAggregate) and type(kernel) is BodyKernel
     return PaneKernel(call) if is_users else kernel
@@ -43,6 +43,8 @@ class PaneKernel(BodyKernel):
 
     def create_accumulators(self, count: int) -> Fields:
         """Accumulators without rows, for panes to be merged into."""
+        # Accumulators, not lists of rows: what is merged into them is another pane, and goes through the user's
+        # `merge`.
         return (np.fromiter((self._body.create() for _ in range(count)), object, count),)
 
     def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:

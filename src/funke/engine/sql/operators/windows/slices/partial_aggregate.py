@@ -1,4 +1,4 @@
-"""Aggregates in two steps: what rows of a batch come to is computed where they are, and sent instead of them.
+"""The first phase of window aggregates: sends the accumulators of a batch by key and slice instead of its rows.
 
 An entry has the columns of the key, the end of the slice, the number of rows, and the fields of all accumulators.
 """
@@ -52,7 +52,7 @@ _FIELD_TYPES: dict[Any, DataType] = {
 
 
 def are_numbers(aggregates: Sequence[BoundAggregate]) -> bool:
-    """Whether accumulators are numbers, so that they can travel as columns."""
+    """True if accumulators are numbers, which can travel as columns."""
     return all(np.dtype(each) in _FIELD_TYPES for each in _field_dtypes(aggregates))
 
 
@@ -107,6 +107,7 @@ class PartialAggregateOperator(Operator):
         if not len(timed):
             return
         ends = self._windows.slice_end(stamps)
+        # By slice, not by window: a row of HOP with a size of 60 slides is in one entry, not in 60.
         codes, count = slice_codes(self._aggregates.key_columns(timed.data), ends, self._windows.width_ms)
         block, firsts = self._aggregates.of_rows(timed, codes, count)
         numbers = [ends[firsts], block.counts, *(each for fields in block.fields for each in fields)]

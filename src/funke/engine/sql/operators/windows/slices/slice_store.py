@@ -29,7 +29,7 @@ class SliceStore(ABC):
 
     @abstractmethod
     def replace(self, slice_ends: list[int], block: AggregateBlock) -> None:
-        """What several slices come to may take their place, as the first of them."""
+        """Several slices may be replaced by their merged block, as the first of them."""
 
     @abstractmethod
     def drop(self, slice_end: int) -> None:

@@ -109,7 +109,7 @@ class WindowAggregateOperator(WindowOperator):
         raise NotImplementedError
 
     def ends(self) -> list[Any]:
-        """Where windows are, which the files of a backend do not tell."""
+        """The ends of open windows, which the files of a backend do not list."""
         raise NotImplementedError
 
     def restore_ends(self, ends: Iterable[Any]) -> None:
@@ -126,7 +126,7 @@ class WindowAggregateOperator(WindowOperator):
         return moved_part(moved_blocks(part, own.indexes()), {self.state_layout().name: self.moved_entry(own)})
 
     def moved_entry(self, moves: PartMoves) -> Callable[[Any], Any]:
-        """What moves the accumulators of an entry that a backend has written."""
+        """A function that reorders the accumulators of an entry that a backend has written."""
         raise NotImplementedError
 
     def restore_keyed(self, parts: Iterable[tuple[int, GroupPart]]) -> None:
@@ -229,6 +229,8 @@ class _SliceOperator(WindowAggregateOperator):
 
     def close_windows(self, before: int) -> None:
         end = self._next_window(before)
+        # From one window with slices to the next: a watermark that jumps over a quiet night does not visit its empty
+        # windows.
         while end is not None and end <= self.closed:
             self._send(end)
             for each in self._store.ends():
@@ -247,9 +249,12 @@ class _SliceOperator(WindowAggregateOperator):
 
     def _send(self, end: int) -> None:
         block = self._window(end)
+        # As in Flink a key whose rows have all been taken back sends nothing.
         if self._has_retractions:
             block = block.take(np.flatnonzero(block.counts > 0))
         if len(block):
+            # As in Flink the time of a result is the last millisecond of its window, so a window over the results takes
+            # it in.
             self.output.emit_columns(self._rows(block, end, self.local.to_instant(end - 1)))
 
     def _window(self, end: int) -> AggregateBlock:
