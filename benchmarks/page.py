@@ -50,7 +50,8 @@ SECTIONS = {
     "sql": (
         "SQL operators",
         "One operator in one process without Spark, kernels compiled. Rows of five columns. A batch of 100 rows costs\n"
-        "little more than the calls for it; under load, blocks of waiting rows are larger.",
+        "little more than the calls for it. In a job, sources send what they have read in a millisecond as one batch:\n"
+        "the figures of jobs are those of the slots' processes.",
     ),
     "connectors": (
         "Kafka and databases",

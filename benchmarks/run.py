@@ -61,6 +61,8 @@ BY_FUNCTION = ("q21_udf", "q21_pandas", "udaf")
 KAFKA_ROWS = 1_000_000
 CDC_ROWS = 1_000_000
 OBSERVED_ROWS = 10_000_000
+SMALL_BATCH_ROWS = 4_000_000
+SMALL_BATCH_QUERIES = ("aggregate", "join", "top-10")
 PYFLINK_KAFKA_ROWS = 100_000
 PATTERN_KEYS = 100_000
 MINI_BATCH = tuple(f"table.exec.mini-batch.{key}" for key in ("enabled=true", "allow-latency=2 s", "size=50000"))
@@ -207,6 +209,17 @@ class Bench:
             name, [*command, "batch_sql.py", query, form, paths[0], "2", paths[1], *options], BATCH_EVENTS
         )
 
+    def small_batches(self, query: str) -> tuple[float, float]:
+        """Processor time of the slots for a row, in microseconds, if its source has rows in large or small batches."""
+        large, small = (self._slots_us(query, size) for size in (sql_operators.LARGE, sql_operators.SMALL))
+        return large, small
+
+    def _slots_us(self, query: str, size: int) -> float:
+        arguments = [query, str(size), "2", str(SMALL_BATCH_ROWS)]
+        command = [sys.executable, "-m", "funke", "run", "small_batches.py", *arguments]
+        metrics = [self._run_metrics(f"{query} in batches of {size}", command) for _ in range(FUNKE_RUNS)]
+        return statistics.median(each["SLOTS"] for each in metrics) / SMALL_BATCH_ROWS * 1e6
+
     def kafka(self, job: str, on_pyflink: bool = False) -> float:
         """Records per second of a job on a topic; one that is `bare` is the client alone."""
         rows = PYFLINK_KAFKA_ROWS if on_pyflink and job != "sql" else KAFKA_ROWS
@@ -350,7 +363,7 @@ class Bench:
         environment = {**os.environ, "PATH": path, "_python_worker_execution_mode": "process"}
         result = subprocess.run(command, cwd=PROGRAMS, capture_output=True, text=True, check=False, env=environment)
         lines = [line.split() for line in result.stdout.splitlines()]
-        values = [line for line in lines if line[:1] in (["SECONDS"], ["CPU"])]
+        values = [line for line in lines if line[:1] in (["SECONDS"], ["CPU"], ["SLOTS"])]
         if not values:
             raise SystemExit(f"\n{name} failed:\n{result.stdout}\n{result.stderr}")
         memory = [f"{line[1]} {line[2]} MB" for line in lines if line[:1] == ["MEMORY"]]
@@ -621,6 +634,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
         **nexmark_measures(bench),
         **batch_measures(bench),
         **operator_measures(),
+        **{f"sql-small-batches-{each}": partial(small_batches, bench, each) for each in SMALL_BATCH_QUERIES},
         "submission": lambda: submission(*submission_s()),
         "overview": lambda: under(
             "/jobs/overview, 100 ended and 5 running jobs (ms)", overview_ms(), 20, "median of 59"
@@ -738,7 +752,21 @@ def operator_measures() -> dict[str, Callable[[], Ratio]]:
         300_000,
         "",
     )
+    measures["sql-over-frame"] = lambda: at_least(
+        "the same, FIRST_VALUE of each row and the two before it",
+        sql_operators.sorted_over_rows_per_s("FIRST_VALUE(a)", sql_operators.TWO_BEFORE),
+        300_000,
+        "",
+    )
     return measures
+
+
+def small_batches(bench: Bench, query: str) -> Ratio:
+    """What a job loses if its source has its rows in small batches."""
+    large, small = bench.small_batches(query)
+    sizes = f"{sql_operators.LARGE:,} / {sql_operators.SMALL}"
+    title = f"{query}, a job with two slots: CPU of the slots for a row, source with batches of {sizes} rows"
+    return at_least(title, large / small, 0.5, f"{large:.2f} / {small:.2f} µs")
 
 
 def machine() -> str:

@@ -42,7 +42,15 @@ from funke.table.udf import udf
 from tests.harness.operator_harness import OperatorHarness
 from tests.harness.sql_plans import RunningPlan
 
-__all__ = ["FORMS", "QUERIES", "batch_costs_us", "condition_costs_us", "sorted_over_rows_per_s", "stored_row_bytes"]
+__all__ = [
+    "FORMS",
+    "QUERIES",
+    "TWO_BEFORE",
+    "batch_costs_us",
+    "condition_costs_us",
+    "sorted_over_rows_per_s",
+    "stored_row_bytes",
+]
 
 LARGE, SMALL = 10_000, 100
 ROWS = 200_000
@@ -58,6 +66,7 @@ QUERIES = {
     "top-10": f"SELECT k, a, b FROM ({_NUMBERED}) WHERE r <= 10",
 }
 _CONDITIONS = ("l.a < r.a", "less(l.a, r.a)", "less_pandas(l.a, r.a)")
+TWO_BEFORE = "ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"
 # How the rows of a join are stored: the kinds of changes that come, and whether they have a key.
 FORMS = {"append": (INSERTS, NO_KEYS), "unique": (ALL_KINDS, one_key((0,))), "retract": (ALL_KINDS, NO_KEYS)}
 
@@ -141,11 +150,11 @@ def condition_costs_us() -> tuple[float, float, float]:
     return one, two, three
 
 
-def sorted_over_rows_per_s() -> float:
+def sorted_over_rows_per_s(call: str = "SUM(a)", frame: str = "") -> float:
     """Rows in a second of CPU of OVER by a value, when partitions have ten rows at the end."""
     rows = ROWS // 10
-    cost = _cost_us("SELECT k, a, SUM(a) OVER (PARTITION BY k ORDER BY b) FROM l", rows // 4, rows, rows // 10)
-    return 1e6 / cost
+    query = f"SELECT k, a, {call} OVER (PARTITION BY k ORDER BY b {frame}) FROM l"
+    return 1e6 / _cost_us(query, rows // 4, rows, rows // 10)
 
 
 def stored_row_bytes(form: str) -> float:
@@ -198,6 +207,8 @@ def main(arguments: list[str]) -> None:
         print(f"{name}: {large:.2f} µs in batches of {LARGE}, {small:.2f} in batches of {SMALL}: {large / small:.2f}")
     print("condition of a join, µs: expression {:.2f}, Python {:.2f}, pandas {:.2f}".format(*condition_costs_us()))
     print(f"OVER by values: {sorted_over_rows_per_s():,.0f} rows/s")
+    for call in ("SUM(a)", "FIRST_VALUE(a)"):
+        print(f"OVER by values, {call} of {TWO_BEFORE}: {sorted_over_rows_per_s(call, TWO_BEFORE):,.0f} rows/s")
     for form in FORMS:
         print(f"stored row, {form}: {stored_row_bytes(form):.0f} bytes beside its columns")
 

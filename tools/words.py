@@ -47,7 +47,6 @@ _PENDING = (
     "src/funke/engine/sql/operators/dynamic_patterns.py",
     "src/funke/engine/sql/operators/match_columns.py",
     "src/funke/engine/sql/operators/pattern_versions.py",
-    "src/funke/engine/sql/operators/windows/over/",
     "tests/unit/cep/",
     "tests/unit/operators/patterns/",
 )

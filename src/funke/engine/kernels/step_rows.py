@@ -37,12 +37,13 @@ __all__ = [
 # Indexes of `counters`, behind those of Top-N: partitions that have steps, their rows, the rows of all images.
 PARTITIONS, KNOWN, NEEDED_KNOWN, SIZE = range(6, 10)
 COUNTERS = 10
-# A partition: its key, where its rows stand, how many these are, the first one that differs between images, how many
-# steps it has, how many rows its images have.
-PARTITION_WIDTH = 6
-# A step: its partition, the first row whose result may change, how many there are from it on, the position of the row
-# that comes or goes, the number of the row that comes (-1: one goes), and the row of the input.
-STEP_WIDTH = 6
+# A partition: its key, where its rows stand, how many these are, how many in front of its images are left out, how many
+# behind them, how many steps it has, how many rows its images have.
+PARTITION_WIDTH = 7
+# A step: its partition, the first row whose result may change, how many these are from it on, the position of the row
+# that comes or goes, the number of the row that comes (-1: one goes), the row of the input, and how many rows there are
+# after it.
+STEP_WIDTH = 7
 _NEVER = 1 << 62
 
 
@@ -60,6 +61,7 @@ def step_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
     adds_all: int,
     is_rows: int,
     has_prefixes: int,
+    preceding: int,
     most_size: int,
     heads: Int64s,
     slots: Int64s,
@@ -77,6 +79,8 @@ def step_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
 ) -> int:
     """Takes rows in, or back, from one on; returns the row at which there is no room to go on, or a chunk is full.
 
+    Results are those of all rows up to each, or of it and so many `preceding` ones (-1: of all). With `has_prefixes`
+    they go on from a result of the rows that all images have in front.
     `earlier_rows` gets the numbers of the rows of partitions as they were before. Rows get numbers from `first_row` on:
     those that enter, or all.
     """
@@ -125,8 +129,8 @@ def step_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
             partitions[partition] = key
             partitions[partition + 1] = counters[KNOWN]
             partitions[partition + 2] = length
-            partitions[partition + 3] = _NEVER
-            partitions[partition + 4] = partitions[partition + 5] = 0
+            partitions[partition + 3] = partitions[partition + 4] = _NEVER
+            partitions[partition + 5] = partitions[partition + 6] = 0
             for each in range(length):
                 earlier_rows[counters[KNOWN] + each] = slots[base + each * width]
             counters[KNOWN] += length
@@ -152,19 +156,26 @@ def step_rows(  # noqa: PLR0912, PLR0915 - its parts share too many numbers
         step = counters[SENT] * STEP_WIDTH
         steps[step] = number
         steps[step + 1] = first
-        steps[step + 2] = length - first
+        changed, before = length - first, first if has_prefixes != 0 else 0
+        if preceding >= 0:
+            # A row that comes is in its own frame and in those of so many behind it.
+            changed = min(changed, preceding + (1 if takes_in[index] != 0 else 0))
+            before = max(first - preceding, 0)
+        steps[step + 2] = changed
         steps[step + 3] = position
         steps[step + 4] = row
         steps[step + 5] = index
+        steps[step + 6] = length
         counters[SENT] += 1
 
         partition = number * PARTITION_WIDTH
-        least = min(partitions[partition + 3], first if has_prefixes != 0 else 0)
-        partitions[partition + 3] = least
-        partitions[partition + 4] += 1
-        counters[SIZE] -= partitions[partition + 5]
-        partitions[partition + 5] = partitions[partition + 4] * (length - least)
-        counters[SIZE] += partitions[partition + 5]
+        front = min(partitions[partition + 3], before)
+        behind = min(partitions[partition + 4], length - first - changed)
+        partitions[partition + 3], partitions[partition + 4] = front, behind
+        partitions[partition + 5] += 1
+        counters[SIZE] -= partitions[partition + 6]
+        partitions[partition + 6] = partitions[partition + 5] * (length - front - behind)
+        counters[SIZE] += partitions[partition + 6]
     return count
 
 
@@ -181,7 +192,7 @@ def copy_images(
     lengths: Int64s,
     rows: Int64s,
 ) -> int:
-    """The partitions before all steps, and after each, without what is in front of all steps; how many rows they have.
+    """The partitions before all steps, and after each, without what all of them leave out; how many rows they have.
 
     Rows have numbers in the order of `earlier_rows`, and those that come follow them. `before` gets each step's image
     before it.
@@ -189,12 +200,12 @@ def copy_images(
     total = 0
     for number in range(partition_count):
         partition = number * PARTITION_WIDTH
-        begin, least = partitions[partition + 1], partitions[partition + 3]
+        begin, front = partitions[partition + 1], partitions[partition + 3]
         starts[number] = total
-        lengths[number] = partitions[partition + 2] - least
+        lengths[number] = partitions[partition + 2] - front - partitions[partition + 4]
         latest[number] = number
         for each in range(lengths[number]):
-            rows[total + each] = begin + least + each
+            rows[total + each] = begin + front + each
         total += lengths[number]
     fresh = known_count
     for index in range(step_count):

@@ -152,11 +152,12 @@ class Output:
         if not values:
             return
         self.records_out += len(values)
+        _deliver(self._main.by_rows, self._coerced(values), timestamps)
+
+    def _coerced(self, values: list[Any]) -> list[Any]:
         if self.inspect is not None:
             self.inspect(values[0])
-        if self.coerce is not None:
-            values = self.coerce(values)
-        _deliver(self._main.by_rows, values, timestamps)
+        return values if self.coerce is None else self.coerce(values)
 
     def emit_columns(self, batch: ColumnBatch) -> None:
         """Sends a batch of columns to the main output; those who take rows get it as rows."""
@@ -167,6 +168,15 @@ class Output:
     def rows_of(self, batch: ColumnBatch) -> tuple[list[Any], list[int] | None]:
         """The values and timestamps of columns that are about to be sent here, for those who look at records."""
         return self._main.forms.rows_of(batch)
+
+    def columns_of(self, values: list[Any], timestamps: list[int] | None) -> ColumnBatch:
+        """Records that are about to be sent here as columns, if nobody takes them otherwise."""
+        return self._main.forms.columns_of(self._coerced(values), timestamps)
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether a receiver takes rows; if none does, they are made columns here."""
+        return not self._main.wires or any(wire.target.takes_rows for wire in self._main.wires)
 
     @property
     def wants_columns(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Sequence
 from math import isnan
@@ -135,8 +136,8 @@ def use(name: str, index: int) -> BoundAggregate:
 class Model:
     """Takes changes one by one, and looks at whole partitions."""
 
-    def __init__(self, is_rows: bool, calls: Sequence[tuple[str, int]]) -> None:
-        self._is_rows, self._calls = is_rows, calls
+    def __init__(self, is_rows: bool, calls: Sequence[tuple[str, int]], preceding: int | None = None) -> None:
+        self._is_rows, self._calls, self._preceding = is_rows, calls, preceding
         self._partitions: dict[int, list[Any]] = {}
 
     def change(self, sign: str, row: tuple[Any, ...]) -> list[Change]:
@@ -165,6 +166,8 @@ class Model:
         frame = [
             each for other, each in enumerate(rows) if other <= index or (not self._is_rows and by_value(each) == value)
         ]
+        if self._preceding is not None:
+            frame = frame[max(0, index - self._preceding) :]
         earlier = [by_value(each) for each in rows if by_value(each) < value]
         ranks = {"rank": len(earlier) + 1, "dense_rank": len({*earlier}) + 1}
         return tuple(
@@ -183,15 +186,23 @@ def by_value(row: tuple[Any, ...]) -> tuple[int, float]:
 def of_values(name: str, values: list[Any]) -> Any:
     if name == "count":
         return len(values)
-    functions: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "max": max, "listagg": ",".join}
+    functions: dict[str, Callable[[list[Any]], Any]] = {
+        "sum": sum,
+        "max": max,
+        "listagg": ",".join,
+        "first_value": operator.itemgetter(0),
+    }
     return functions[name](values) if values else None
 
 
-FRAMES = {
+FRAMES: dict[str, Any] = {
     "numbers": (False, [("sum", 0), ("max", 3), ("rank", 2), ("dense_rank", 2)]),
     "rows": (True, [("count", 1), ("sum", 0)]),
     "the most": (True, [("max", 3)]),
     "texts": (False, [("listagg", 1), ("max", 1)]),
+    "each row": (True, [("sum", 0), ("count", 1)], 0),
+    "two rows": (True, [("sum", 0), ("first_value", 3)], 1),
+    "four rows": (True, [("max", 3), ("listagg", 1)], 3),
 }
 
 
@@ -226,7 +237,9 @@ def assert_same_as_model(name: str, rows: list[Any], cut: int, signs: list[bool]
         changes.append(("+I", row))
         if is_gone:
             changes.append(("-D", changes[len(changes) // 2][1]))
-    model, spec = Model(*FRAMES[name]), over(*FRAMES[name])
+    is_rows, calls, *bounds = FRAMES[name]
+    preceding = bounds[0] if bounds else None
+    model, spec = Model(is_rows, calls, preceding), over(is_rows, calls, preceding=preceding)
     first, second = ("hashmap", "rocksdb") if cut % 2 else ("rocksdb", "hashmap")
     before = Running(spec, first)
     match = before.feed(changes[:cut])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import resource
 import time
@@ -34,8 +35,6 @@ class SliceSizer:
 
     def __init__(self) -> None:
         self._records = _FIRST_RECORDS
-        self._began = (0.0, 0.0, 0)
-        self._took_s: float | None = None
         # Of columns: the rows and the time of a piece, and what pieces take without their rows.
         self._piece: tuple[int, float] | None = None
         self._fixed: float | None = None
@@ -61,27 +60,27 @@ class SliceSizer:
             start = len(values) if now > until else end
 
     def column_slices(self, batch: ColumnBatch, until: float = math.inf) -> Iterator[ColumnBatch]:
-        """The same for a batch of columns; a piece with few rows may take nearly as long as one with many.
-
-        Only the time that the thread itself needs counts, until `done` or until the next piece is asked for.
-        """
+        """The same for a batch of columns; a piece with few rows may take nearly as long as one with many."""
         start = 0
         while start < len(batch):
-            length = min(self._records, len(batch) - start)
-            self._took_s = None
-            self._began = time.perf_counter(), time.thread_time(), _waits()
-            yield batch if length == len(batch) else batch.slice(start, length)
-            self._learn_columns(length, self.done())
+            length = min(self.most_rows, len(batch) - start)
+            with self.piece(length):
+                yield batch if length == len(batch) else batch.slice(start, length)
             start = len(batch) if time.perf_counter() > until else start + length
 
-    def done(self) -> float:
-        """The last piece of columns has been processed, and something else may come before the next."""
-        if self._took_s is None:
-            wall, cpu, waits = self._began
-            # A thread that others kept from running was not slow itself; one that waited for something was.
-            has_waited = _waits() > waits
-            self._took_s = time.perf_counter() - wall if has_waited else time.thread_time() - cpu
-        return self._took_s
+    @contextlib.contextmanager
+    def piece(self, rows: int) -> Iterator[None]:
+        """A piece of columns is processed meanwhile; only the time that the thread itself needs counts."""
+        wall, cpu, waits = time.perf_counter(), time.thread_time(), _waits()
+        yield
+        # A thread that others kept from running was not slow itself; one that waited for something was.
+        has_waited = _waits() > waits
+        self._learn_columns(rows, time.perf_counter() - wall if has_waited else time.thread_time() - cpu)
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows of columns a piece may have."""
+        return self._records
 
     def _learn(self, records: int, seconds: float) -> None:
         if seconds > _SLOW_S:

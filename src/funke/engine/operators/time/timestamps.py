@@ -11,6 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from funke.engine.operators.operator import MAX_WATERMARK, MIN_WATERMARK, Operator, OperatorContext, Output, TaskInfo
+from funke.engine.operators.records.gathered_columns import GatheredColumns
 from funke.engine.operators.time.watermark_trackers import BoundedTracker, CustomTracker, create_tracker
 from funke.engine.types.columns.event_time import ColumnTimestampAssigner
 from funke.engine.types.watermark_spec import NO_TIMESTAMP, WatermarkSpec
@@ -47,7 +48,7 @@ class SplitWatermarks:
     outlive an epoch is in `snapshot`.
     """
 
-    def __init__(self, spec: WatermarkSpec, task: TaskInfo, output: Output) -> None:
+    def __init__(self, spec: WatermarkSpec, task: TaskInfo, output: Output | GatheredColumns) -> None:
         self._spec = spec
         self._output = output
         self._now_ms = task.clock.now_ms

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from funke.engine.sql.functions.aggregates.aggregate import AggregateBody, AggregateCall, AggregateFunction
 from funke.engine.sql.functions.aggregates.kernel import AggregateKernel, Fields, RunningKernel
@@ -13,8 +14,6 @@ from funke.engine.sql.functions.type_rules import like_argument
 from funke.engine.sql.functions.values import from_values, to_values
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from funke.engine.types.columns.arrays import Array
     from funke.engine.types.logical.sql_value import SqlValue
 
@@ -61,22 +60,36 @@ class _PositionKernel(RunningKernel):
     def __init__(self, call: AggregateCall, is_first: bool) -> None:
         self._type = call.types[0]
         self._is_first = is_first
+        # The first value has the least index of the rows that count, the last value the greatest.
+        self._operation = np.minimum if is_first else np.maximum
+
+    def accumulate(self, before: Fields, rows: AggregateRows) -> Fields:
+        groups = len(rows.segments)
+        chosen = rows.segments.total(self._operation, *self._indexes(before, rows))
+        own: Array = np.flatnonzero((chosen >= groups) & (chosen < groups + len(rows)))
+        values = before[0].copy()
+        # Only those that count become Python's: frames have each row many times.
+        values[own] = self._objects(rows.arguments[0].array.take(pa.array(chosen[own] - groups)))
+        return (values,)
 
     def running_fields(self, before: Fields, rows: AggregateRows) -> Fields:
-        segments, length = rows.segments, len(rows)
-        # Places of values: those of the groups before come first, then those of the rows.
-        groups = len(segments)
-        own = np.arange(groups, groups + length)
-        has_value = np.fromiter((each is not None for each in before[0]), np.bool_, groups)
+        groups, length = len(rows.segments), len(rows)
         values: Array = np.empty(groups + length + 1, object)
         values[:groups] = before[0]
-        values[groups:-1] = np.fromiter(to_values(rows.arguments[0].array, self._type), object, length)
+        values[groups:-1] = self._objects(rows.arguments[0].array)
+        return (values[rows.segments.running(self._operation, *self._indexes(before, rows))],)
+
+    def _indexes(self, before: Fields, rows: AggregateRows) -> tuple[Array, Array]:
+        """Where values stand: those of the groups before come first, then those of the rows, then there is none."""
+        groups, length = len(rows.segments), len(rows)
+        own = np.arange(groups, groups + length)
+        has_value = np.fromiter((each is not None for each in before[0]), np.bool_, groups)
         nothing = groups + length if self._is_first else -1
         start = np.where(has_value, np.arange(groups), nothing)
-        indexes = own if rows.counting is None else np.where(rows.counting, own, nothing)
-        # The first value has the least index of the rows that count, the last value the greatest.
-        operation = np.minimum if self._is_first else np.maximum
-        return (values[segments.running(operation, start, indexes)],)
+        return start, own if rows.counting is None else np.where(rows.counting, own, nothing)
+
+    def _objects(self, column: pa.Array) -> Array:
+        return np.fromiter(to_values(column, self._type), object, len(column))
 
     def merge(self, left: Fields, right: Fields) -> Fields:
         preferred, other = (left[0], right[0]) if self._is_first else (right[0], left[0])

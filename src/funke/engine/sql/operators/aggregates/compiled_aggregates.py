@@ -49,7 +49,7 @@ class CompiledAggregates:
         self, node: GroupAggregate, kernels: Sequence[AggregateKernel], schema: pa.Schema, output: pa.Schema
     ) -> None:
         self._flags = int(node.sends_before), int(node.ttl_ms > 0)
-        self._held, self._keys = BatchColumns(schema), list(node.keys)
+        self._held, self._keys = BatchColumns(schema), np.array(node.keys, np.int64)
         arguments = [max([0, *each.arguments[:1]]) for each in node.aggregates]
         self._arguments: Array = np.array(arguments, np.int64)
         # The columns whose NULLs do not count.
@@ -89,7 +89,7 @@ class CompiledAggregates:
 
     def needs_rows(self, words: Array) -> bool:
         """True if some rows do not count for some aggregate: a FILTER is false, or the argument is NULL."""
-        return self._has_conditions or bool(words[self._counting, copy_rows.VALIDITY].any())
+        return self._has_conditions or any(words.item(index, copy_rows.VALIDITY) for index in self._counting)
 
     def run(
         self, words: Array, groups: Array, is_known: Array, columns: Fields, rows: Sequence[AggregateRows] | None
@@ -121,7 +121,7 @@ class CompiledAggregates:
         results[:, copy_rows.VALUES] = table[:, VALUES]
         results[:, copy_rows.VALIDITY] = table[:, VALIDITY] * (table[:, NULLS] > 0)
         rows = self._rows[:total]
-        data = self._copied_rows.take(words[self._keys], rows, results, self._numbers[:total])
+        data = self._copied_rows.take(words.take(self._keys, axis=0), rows, results, self._numbers[:total])
         assert data is not None
         return data, rows, self._kinds[:total].astype(np.int8)
 

@@ -40,7 +40,7 @@ _FIRST_KNOWN = 1 << 12
 class Images:
     """Partitions before all steps, and behind them those after each step: row numbers, one image after the other.
 
-    The rows in front of all steps of a partition are the same in all of its images, and so are left out of them.
+    Rows that are the same in all images of a partition are left out of them as far as results do not need them.
     """
 
     rows: Array
@@ -49,8 +49,14 @@ class Images:
     # The partition of each image, and the image before each step.
     owners: Array
     before: Array
-    prefix_rows: Array
+    # What is left out in front of the images of each partition: where it stands among the rows, and how many these are.
+    prefix_starts: Array
     prefix_lengths: Array
+
+    @cached_property
+    def prefix_rows(self) -> Array:
+        """The rows in front of images, one partition after the other; only if there are results of them."""
+        return indexes_of_runs(self.prefix_starts, self.prefix_lengths)
 
 
 class Steps:
@@ -62,7 +68,8 @@ class Steps:
         self._partitions, self._steps, self._known_count = partitions, steps, known_count
         lines = steps.reshape(-1, STEP_WIDTH)
         # The first row whose result may change, how many there are from it on, where the row is that comes or goes.
-        self.partitions, self.firsts, self.lengths, self.positions, fresh, self.sources = lines.T.copy()
+        columns = lines.T.copy()
+        self.partitions, self.firsts, self.lengths, self.positions, fresh, self.sources, self._row_counts = columns
         self.is_in = fresh >= 0
 
     @cached_property
@@ -70,16 +77,15 @@ class Steps:
         """The partitions before the steps and after each."""
         partitions = self._partitions.reshape(-1, PARTITION_WIDTH)
         count, steps = len(partitions), len(self.firsts)
-        _, begins, counts, prefix_lengths, _, _ = partitions.T
-        behind = self.firsts + self.lengths - prefix_lengths[self.partitions]
-        size = int((counts - prefix_lengths).sum() + behind.sum())
+        _, begins, counts, prefix_lengths, suffix_lengths, _, _ = partitions.T
+        left_out = prefix_lengths + suffix_lengths
+        size = int((counts - left_out).sum() + (self._row_counts - left_out[self.partitions]).sum())
         rows, before, latest, starts, lengths = map(_empty, (size, steps, count, count + steps, count + steps))
         copy_images.run(
             size, self._partitions, count, self._steps, steps, self._known_count, latest, before, starts, lengths, rows
         )
         owners = np.concatenate([np.arange(count), self.partitions])
-        prefix_rows = indexes_of_runs(begins, prefix_lengths)
-        return Images(rows, starts, lengths, owners, before, prefix_rows, prefix_lengths)
+        return Images(rows, starts, lengths, owners, before, begins, prefix_lengths)
 
 
 class SteppedRows(SortedRuns[Steps]):
@@ -88,11 +94,19 @@ class SteppedRows(SortedRuns[Steps]):
     counter_count = COUNTERS
 
     def __init__(
-        self, schema: pa.Schema, order: tuple[SortKey, ...], *, is_rows: bool, has_prefixes: bool, most_size: int
+        self,
+        schema: pa.Schema,
+        order: tuple[SortKey, ...],
+        *,
+        is_rows: bool,
+        has_prefixes: bool,
+        preceding: int | None,
+        most_size: int,
     ) -> None:
         """`is_rows`: rows that are equal by the order have results of their own; `most_size`: rows of images."""
         super().__init__(schema, order, range(len(schema)))
-        self._rules = (int(is_rows), int(has_prefixes), most_size)
+        self._rules = (int(is_rows), int(has_prefixes), -1 if preceding is None else preceding, most_size)
+        self._has_frames = preceding is not None
         self._earlier_rows = _empty(_FIRST_KNOWN)
 
     def clear(self) -> None:
@@ -157,6 +171,8 @@ class SteppedRows(SortedRuns[Steps]):
 
     def _sent(self, partitions: Array, steps: Array) -> Steps:
         earlier_rows = self._earlier_rows[: int(self._counters[KNOWN])]
+        if self._has_frames:
+            earlier_rows = _in_images(partitions.reshape(-1, PARTITION_WIDTH), earlier_rows)
         rows = steps[4::STEP_WIDTH]
         return Steps(self.take(np.concatenate([earlier_rows, rows[rows >= 0]])), partitions, steps, len(earlier_rows))
 
@@ -165,6 +181,16 @@ class SteppedRows(SortedRuns[Steps]):
         missing = int(self._counters[NEEDED_KNOWN])
         if missing:
             self._earlier_rows = _empty(2 * (len(self._earlier_rows) + missing))
+
+
+def _in_images(partitions: Array, earlier_rows: Array) -> Array:
+    """The rows of partitions without those that all of their images leave out."""
+    fronts = partitions[:, 3]
+    lengths = partitions[:, 2] - fronts - partitions[:, 4]
+    rows = earlier_rows[indexes_of_runs(partitions[:, 1] + fronts, lengths)]
+    # Where the first row of each partition would stand.
+    partitions[:, 1] = np.cumsum(lengths) - lengths - fronts
+    return rows
 
 
 def _empty(size: int) -> Array:

@@ -25,8 +25,8 @@ def framed_rows(
     def column(index: int) -> pa.Array:
         if index < 0:
             return pa.nulls(0)
-        found = data.column(index)
-        return found if indexes is None else found.take(pa.array(indexes))
+        values = data.column(index)
+        return values if indexes is None else values.take(pa.array(indexes))
 
     mask = None
     if aggregate.condition is not None:

@@ -116,16 +116,16 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
     def _unbounded(self, rows: ColumnBatch) -> list[pa.Array]:
         codes, keys = self._keys.encode(rows.data)
         order, segments = Segments.of_codes(codes, len(keys))
-        shown = np.arange(len(rows))
+        sources = np.arange(len(rows))
         if self._has_peers:
             assert rows.timestamps is not None
             # RANGE, the default: rows of the same time show the result behind the last of them. Two rows at 10:00 with
             # 1 and 2 both have SUM 3; with ROWS they have 1 and 3.
-            shown = last_peers(codes[order], rows.timestamps[order])
+            sources = last_peers(codes[order], rows.timestamps[order])
         results = self._run(keys, rows.data, order, segments, None)
         # Back in the order of the rows.
         indexes: Array = np.empty(len(rows), np.int64)
-        indexes[order] = shown
+        indexes[order] = sources
         return [each.take(pa.array(indexes)) for each in results]
 
     def _bounded(self, rows: ColumnBatch, preceding: int) -> list[pa.Array]:
@@ -138,13 +138,13 @@ class OverOperator(FunctionsOperator, WaitingRowsOperator):
         events = frame_events(codes, times, is_new, preceding, self._node.is_rows)
         results = self._run(keys, both.data, order[events.rows], events.segments, events.signs)
         self._inside.add(both.take(np.sort(order[events.is_inside])))
-        # The event that shows the result of each of the sorted rows.
-        shown: Array = np.zeros(len(codes), np.int64)
-        shown[events.rows[events.entries]] = events.entries
+        # The event behind which the result of each of the sorted rows stands.
+        sources: Array = np.zeros(len(codes), np.int64)
+        sources[events.rows[events.entries]] = events.entries
         if self._has_peers:
-            shown = shown[last_peers(codes, times)]
+            sources = sources[last_peers(codes, times)]
         indexes: Array = np.empty(len(codes), np.int64)
-        indexes[order] = shown
+        indexes[order] = sources
         new = indexes[len(codes) - len(rows) :]
         return [each.take(pa.array(new)) for each in results]
 

@@ -84,8 +84,8 @@ class PartitionResults:
     def of(self, data: pa.RecordBatch) -> pa.RecordBatch:
         """The rows with their results; there is at least one."""
         partitions = SortedPartitions(self.partitions(data)[0], self._values.encode(data)[0])
-        made = [self._result(each, partitions, data) for each in self._node.calls]
-        return pa.RecordBatch.from_arrays([*data.columns, *made], schema=self._schema)
+        results = [self._result(each, partitions, data) for each in self._node.calls]
+        return pa.RecordBatch.from_arrays([*data.columns, *results], schema=self._schema)
 
     def _result(self, call: OverCall, partitions: SortedPartitions, data: pa.RecordBatch) -> pa.Array:
         index = _RANKINGS.get(call.aggregate.call.function.name)
@@ -123,9 +123,9 @@ class _Framed:
         if self._frame.upper is None and _takes_any_order(self._aggregate):
             return self._chosen(self._backwards(), self._partitions.length - 1 - lower, lower == upper)
         is_new = np.append(True, (lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])) & (lower < upper)
-        made = list(self._sliding(lower[is_new], upper[is_new]))
-        found = pa.concat_arrays(made) if made else self._nothing().slice(0, 0)
-        return self._chosen(found, np.cumsum(is_new) - 1, lower == upper)
+        parts = list(self._sliding(lower[is_new], upper[is_new]))
+        results = pa.concat_arrays(parts) if parts else self._nothing().slice(0, 0)
+        return self._chosen(results, np.cumsum(is_new) - 1, lower == upper)
 
     def _chosen(self, results: pa.Array, indexes: Array, is_empty: Array) -> pa.Array:
         """The result at each index; that of no rows for frames without any."""

@@ -63,6 +63,7 @@ class SortedAggregateOperator(FunctionsOperator, KeyedRowsOperator[Steps]):
             (node.order,),
             is_rows=node.is_rows,
             has_prefixes=all(each.has_prefixes for each in self._functions),
+            preceding=node.preceding,
             most_size=_MOST_ROWS,
         )
         self.form = SortedListForm(_NAME, self._input, keys, (node.order,), node.ttl_ms, create)
@@ -96,7 +97,9 @@ class SortedAggregateOperator(FunctionsOperator, KeyedRowsOperator[Steps]):
     def _send(self, batch: ColumnBatch, images: SortedImages, steps: Steps) -> None:
         """Sends the row of each step, and those behind it whose results have changed."""
         moves = _Moves.of(steps)
-        old, new, is_own = images.shown[moves.old], images.shown[moves.new], moves.is_own
+        old, new, is_own = images.sources[moves.old], images.sources[moves.new], moves.is_own
+        if self._node.preceding is not None:
+            old, new = images.ask(old, new)
         results = [function.results(images) for function in self._functions]
         changed = is_own.copy()
         for each in (column for columns in results for column in columns):
@@ -109,9 +112,9 @@ class SortedAggregateOperator(FunctionsOperator, KeyedRowsOperator[Steps]):
         own_kinds = np.where(steps.is_in, own_kinds, _DELETE)[moves.step]
         kinds = np.where(is_own, own_kinds, _AFTER).astype(np.int8)
         both = np.column_stack([np.full(len(kinds), _BEFORE, np.int8), kinds]).ravel()[sent]
-        shown = pa.array(np.column_stack([old, new]).ravel()[sent])
-        rows = pa.array(np.repeat(images.rows[moves.new], 2)[sent])
-        columns = [*images.data.take(rows).columns, *(each[0].take(shown) for each in results)]
+        result_rows = pa.array(np.column_stack([old, new]).ravel()[sent])
+        data_rows = pa.array(np.repeat(images.rows[moves.new], 2)[sent])
+        columns = [*images.data.take(data_rows).columns, *(each[0].take(result_rows) for each in results)]
         timestamps = None
         if batch.timestamps is not None:
             timestamps = batch.timestamps[steps.sources[np.repeat(moves.step, 2)[sent]]]

@@ -1,6 +1,7 @@
 """Partitions as they are after each of some changes, side by side, and OVER functions of their rows.
 
-What stands in front of all changes of a partition is the same in all of its images, and so is left out of them.
+What stands in front of all changes of a partition is the same in all of its images, and so is left out of them; of
+frames with a lower bound also what stands behind.
 """
 
 from __future__ import annotations
@@ -35,16 +36,31 @@ class SortedImages:
 
     def __init__(self, data: pa.RecordBatch, values: Array | None, images: Images) -> None:
         self.data = data
+        # Those with results, of functions that compute each result anew.
+        self.asked_rows: Array = np.empty(0, np.int64)
         self._values = values
-        self.rows, self.prefix_rows, self.prefix_lengths = images.rows, images.prefix_rows, images.prefix_lengths
+        self.rows, self.prefix_lengths, self._images = images.rows, images.prefix_lengths, images
         is_there = images.lengths > 0
         self.segments = Segments(images.starts[is_there], len(self.rows))
         # Whose they are.
         self.owners = images.owners[is_there]
 
+    def ask(self, *rows: Array) -> list[Array]:
+        """These rows have results, and no others; returns their positions among all that have."""
+        is_asked: Array = np.zeros(self.segments.length, np.bool_)
+        for each in rows:
+            is_asked[each] = True
+        self.asked_rows, positions = np.flatnonzero(is_asked), np.cumsum(is_asked) - 1
+        return [positions[each] for each in rows]
+
+    @property
+    def prefix_rows(self) -> Array:
+        """The rows that are left out, one partition after the other."""
+        return self._images.prefix_rows
+
     @cached_property
-    def shown(self) -> Array:
-        """For each row of the images the one whose result it shows: the last one that is equal."""
+    def sources(self) -> Array:
+        """For each row of the images the one whose result it has: the last one that is equal."""
         segments = self.segments
         if self._values is None:
             return np.arange(segments.length)
@@ -117,8 +133,8 @@ class _Running(ImageFunction):
         starts = (np.cumsum(lengths) - lengths)[is_there]
         segments = Segments(starts, len(images.prefix_rows))
         rows = framed_rows(self._aggregate, images.data, segments, images.prefix_rows)
-        for one, made in zip(fields, kernel.accumulate(kernel.create(len(starts)), rows)):
-            one[is_there] = made
+        for one, value in zip(fields, kernel.accumulate(kernel.create(len(starts)), rows)):
+            one[is_there] = value
         return tuple(field[images.owners] for field in fields)
 
 
@@ -132,15 +148,14 @@ class _Framed(ImageFunction):
         self._kernel = group_kernel(aggregate.call)
 
     def results(self, images: SortedImages) -> list[pa.Array]:
-        segments = images.segments
-        rows = np.arange(segments.length)
-        first = np.maximum(rows - self._preceding, segments.starts[segments.segment_of_row])
+        segments, rows = images.segments, images.asked_rows
+        first = np.maximum(rows - self._preceding, segments.starts[segments.segment_of_row[rows]])
         lengths = rows - first + 1
         starts = np.cumsum(lengths) - lengths
         indexes = np.arange(int(lengths.sum())) + np.repeat(first - starts, lengths)
         framed = framed_rows(self._aggregate, images.data, Segments(starts, len(indexes)), images.rows[indexes])
         kernel = self._kernel
-        return [kernel.values(kernel.accumulate(kernel.create(segments.length), framed))]
+        return [kernel.values(kernel.accumulate(kernel.create(len(rows)), framed))]
 
 
 class _Rank(ImageFunction):
