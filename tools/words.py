@@ -42,16 +42,8 @@ _FIXED_PARTICIPLES = {
 # Folders whose participles are still to be replaced.
 _PENDING = (
     "benchmarks/",
-    "src/funke/cep/",
-    "src/funke/engine/operators/patterns/",
-    "src/funke/engine/sql/operators/column_matching.py",
-    "src/funke/engine/sql/operators/dynamic_patterns.py",
-    "src/funke/engine/sql/operators/match_columns.py",
-    "src/funke/engine/sql/operators/pattern_versions.py",
     "src/funke/engine/sql/operators/windows/over/",
     "src/funke/engine/state/rocksdb/",
-    "tests/unit/cep/",
-    "tests/unit/operators/patterns/",
     "tests/unit/state/rocksdb/",
 )
 _ROW = re.compile(r"^\| `(?P<old>\w+)` \| (?P<new>.+?) \|$", re.MULTILINE)
