@@ -15,7 +15,7 @@ from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.conditions import OfColumns, masks_in
 from funke.engine.operators.patterns.pattern import Pattern
 from funke.engine.operators.patterns.pattern_matching import Completed, PatternMatching
-from funke.engine.operators.patterns.runs import NUMBER, KeyRuns, StoredRuns
+from funke.engine.operators.patterns.runs import NUMBER, STATE, FirstRun, KeyRuns, StoredRuns
 from funke.engine.sql.operators.compiled_matching import CompiledMatching, KeyedRows, MatchedRows
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.state.snapshot.file_format import GroupPart
@@ -166,18 +166,22 @@ class ColumnMatching(PatternMatching):
         counts = np.add.reduceat(is_moved, keyed.first_rows, dtype=np.int64).tolist()
         events = self.events_of(rows.take(keyed.rows[is_moved]))
         waiting = zip(events, keyed.times[is_moved].tolist(), keyed.bits[is_moved].tolist())
+        first_keys: list[Any] = []
+        first_runs: list[FirstRun] = []
         for key, before, count in zip(keyed.keys, keyed.stored, counts):
             if before is None and count == 1 and self._knows_start:
                 event, time, own_bits = next(waiting)
                 run = self.matcher.begun(event, time, own_bits)
                 # The hot path: most of what moves begins a match (550,000 instead of 490,000 events/s).
                 if run is not None and not (self.is_event_time and self.matcher.is_due([run], now)):
-                    self.matcher.count(run)
-                    self.store_each([key], [run[:NUMBER]], [True])
+                    self.matcher.waiting[run[STATE]] += 1
+                    first_keys.append(key)
+                    first_runs.append(run[:NUMBER])
                 else:
                     self._match_key(key, None, ((event, time, own_bits),), now, completed)
             elif count:
                 self._match_key(key, before, islice(waiting, count), now, completed)
+        self.store_each(first_keys, first_runs, [True] * len(first_keys))
 
     def _may_move(self, bits: Array, first_rows: Array, lengths: Array, has_runs: Array) -> Array:
         """Which rows, sorted by key, may move a run: those of keys that have any, and those behind a first one."""
