@@ -39,17 +39,6 @@ _FIXED_PARTICIPLES = {
     "src/funke/engine/state_processor/state_source.py": frozenset({"found", "wanted"}),
     "src/funke/ops/cli/doctor.py": frozenset({"found"}),
 }
-# Folders whose participles are still to be replaced.
-_PENDING = (
-    "src/funke/cep/",
-    "src/funke/engine/operators/patterns/",
-    "src/funke/engine/sql/operators/column_matching.py",
-    "src/funke/engine/sql/operators/dynamic_patterns.py",
-    "src/funke/engine/sql/operators/match_columns.py",
-    "src/funke/engine/sql/operators/pattern_versions.py",
-    "tests/unit/cep/",
-    "tests/unit/operators/patterns/",
-)
 _ROW = re.compile(r"^\| `(?P<old>\w+)` \| (?P<new>.+?) \|$", re.MULTILINE)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -107,7 +96,7 @@ def main() -> int:
         problems = [(1, f"the file's name: '{part}' is retired") for part in parts_of(path.stem) if part in retired]
         problems += problems_of(source, retired, allowed)
         fixed = _FIXED_PARTICIPLES.get(str(name), frozenset())
-        for line, each in () if str(name).startswith(_PENDING) else defined_names(source):
+        for line, each in defined_names(source):
             word = each.strip("_")
             if word in participles and word not in fixed:
                 problems.append((line, f"'{each}' is not a noun; write: {participles[word]}"))

@@ -63,9 +63,9 @@ class DynamicPatternStream:
             )
         key = self._stream._key
         assert key is not None
-        made = MatchDynamicPatterns(pattern_process_function, key, self._rows, self._late_tag, self._rejected_tag)
+        factory = MatchDynamicPatterns(pattern_process_function, key, self._rows, self._late_tag, self._rejected_tag)
         definitions = self._definitions.broadcast()
-        return self._stream._add(op.CustomOperator(made), "CepOperator", declared_type(output_type), definitions)
+        return self._stream._add(op.CustomOperator(factory), "CepOperator", declared_type(output_type), definitions)
 
     def _with(self, **changes: Any) -> DynamicPatternStream:
         changed = copy.copy(self)

@@ -98,7 +98,7 @@ class PatternStream:
         self, function: PatternProcessFunction, rows: StreamRows, output_type: TypeInformation | None
     ) -> DataStream:
         stream = _keyed_by_column(self._stream, rows)
-        made = MatchColumns(
+        factory = MatchColumns(
             self._pattern,
             function,
             stream._key if self._is_keyed else None,
@@ -108,7 +108,7 @@ class PatternStream:
             self._late_tag,
         )
         meaning = pattern_meaning(self._pattern.text, self._is_event_time)
-        return stream._add(op.ColumnOperator(made, meaning), "CepOperator", output_type)
+        return stream._add(op.ColumnOperator(factory, meaning), "CepOperator", output_type)
 
     def select(self, *functions: Any, output_type: OutputType = None) -> DataStream:
         """Make one element out of each match: `select(function)`.
@@ -131,10 +131,10 @@ class PatternStream:
         if self._rows is None:
             timed = [(time, event, 0) for time, event in ordered]
             return "\n".join(explain(matcher, timed))
-        bits, known, masks = bits_of_events(matcher.automaton, self._rows, [event for _, event in ordered])
+        bits, known_bits, masks = bits_of_events(matcher.automaton, self._rows, [event for _, event in ordered])
         matcher.context.masks = masks
-        timed = [(time, event, found) for (time, event), found in zip(ordered, bits)]
-        return "\n".join(explain(matcher, timed, known))
+        timed = [(time, event, own_bits) for (time, event), own_bits in zip(ordered, bits)]
+        return "\n".join(explain(matcher, timed, known_bits))
 
     def _select(self, method: str, functions: tuple[Any, ...], is_flat: bool, output_type: OutputType) -> DataStream:
         if len(functions) == 1:

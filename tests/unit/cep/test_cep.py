@@ -31,8 +31,8 @@ LATE = OutputTag("late")
 TIMED_OUT = OutputTag("timed_out", Types.STRING())
 
 
-def letter(wanted: str) -> Any:
-    return lambda event: event[0] == wanted
+def letter(label: str) -> Any:
+    return lambda event: event[0] == label
 
 
 def text(match: Mapping[str, list[str]]) -> str:
@@ -41,9 +41,9 @@ def text(match: Mapping[str, list[str]]) -> str:
 
 def operation(stream: Any) -> MatchPattern:
     """What a stream with a pattern runs."""
-    found = stream._node.operation
-    assert isinstance(found, MatchPattern)
-    return found
+    node = stream._node.operation
+    assert isinstance(node, MatchPattern)
+    return node
 
 
 def stream() -> Any:
@@ -65,9 +65,9 @@ class Selected(PatternProcessFunction, TimedOutPartialMatchHandler):
 
 
 def test_events_wait_for_the_watermark_and_late_ones_go_to_a_side_output() -> None:
-    found = CEP.pattern(stream().key_by(lambda event: 0), a_then_b()).side_output_late_data(LATE).process(Selected())
+    selected = CEP.pattern(stream().key_by(lambda event: 0), a_then_b()).side_output_late_data(LATE).process(Selected())
     check_stream_table(
-        OperatorHarness(operation(found), side_outputs=(LATE, TIMED_OUT)),
+        OperatorHarness(operation(selected), side_outputs=(LATE, TIMED_OUT)),
         """
         'b' @ 12      |
         'a' @ 10      |
@@ -172,8 +172,8 @@ def test_metrics_say_what_waits_and_which_condition_fails() -> None:
     harness.watermark(6)
 
     def metrics() -> dict[str, Any]:
-        found = harness.operator.metrics().items()
-        return {name: value for name, value in found if name.startswith(("partial", "condition"))}
+        metrics = harness.operator.metrics().items()
+        return {name: value for name, value in metrics if name.startswith(("partial", "condition"))}
 
     assert metrics() == {
         "partialMatches.b": 2,
@@ -192,8 +192,8 @@ def test_metrics_say_what_waits_and_which_condition_fails() -> None:
 
 
 def test_without_keys_one_subtask_does_all() -> None:
-    found = CEP.pattern(stream(), a_then_b()).select(text)
-    assert found._node.parallelism == 1
+    selected = CEP.pattern(stream(), a_then_b()).select(text)
+    assert selected._node.parallelism == 1
 
 
 @pytest.mark.parametrize(
@@ -229,9 +229,9 @@ def test_what_is_rejected(build: Any, error: type[Exception], message: str) -> N
 
 def test_the_meaning_of_state_is_the_pattern() -> None:
     def meaning(pattern: Pattern) -> Any:
-        found = meaning_of(operation(CEP.pattern(stream().key_by(lambda event: 0), pattern).select(text)))
-        assert found is not None
-        return found
+        meaning = meaning_of(operation(CEP.pattern(stream().key_by(lambda event: 0), pattern).select(text)))
+        assert meaning is not None
+        return meaning
 
     before = meaning(a_then_b())
     assert moves_between(before, meaning(a_then_b())) == {}
@@ -242,15 +242,15 @@ def test_the_meaning_of_state_is_the_pattern() -> None:
 
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 def test_partial_matches_are_kept_between_attempts_and_forgotten_when_their_time_is_over(backend: str) -> None:
-    found = operation(CEP.pattern(stream().key_by(lambda event: event[-1]), a_then_b()).select(text))
-    harness = OperatorHarness(found, backend=choice_of(backend))
+    node = operation(CEP.pattern(stream().key_by(lambda event: event[-1]), a_then_b()).select(text))
+    harness = OperatorHarness(node, backend=choice_of(backend))
     for key in "123":
         harness.process(f"a{key}", 1)
     harness.process("b3", 20)
     harness.watermark(5)
     snapshot = harness.snapshot()
     halves = [
-        OperatorHarness(found, parallelism=2, subtask=subtask, restored=[snapshot], backend=choice_of(backend))
+        OperatorHarness(node, parallelism=2, subtask=subtask, restored=[snapshot], backend=choice_of(backend))
         for subtask in range(2)
     ]
     results = []
@@ -263,3 +263,19 @@ def test_partial_matches_are_kept_between_attempts_and_forgotten_when_their_time
         results += half.outputs()
         assert half.operator.backend.snapshot() == {}
     assert results == ["a:a1 b:b1"]
+
+
+def test_partial_matches_of_earlier_savepoints_go_on() -> None:
+    # What a state had for a run with one event: its number and two empty entries beside what there is now.
+    node = operation(CEP.pattern(stream().key_by(lambda event: 0), a_then_b()).select(text))
+    harness = OperatorHarness(node)
+    harness.process("a", 1)
+    harness.watermark(1)
+    operator: Any = harness.operator
+    ((key, stored),) = operator.runs.table.items()
+    assert stored[2:] == ("a", 1)
+    operator.runs.table[key] = (*stored, 7, None, None)
+    harness = OperatorHarness(node, restored=[harness.snapshot()])
+    harness.process("b", 2)
+    harness.end_input()
+    assert harness.outputs() == ["a:a b:b"]

@@ -35,9 +35,9 @@ def small_then_large() -> Pattern:
 
 
 def operation(stream: Any) -> ColumnOperator:
-    found = stream._node.operation
-    assert isinstance(found, ColumnOperator)
-    return found
+    node = stream._node.operation
+    assert isinstance(node, ColumnOperator)
+    return node
 
 
 class Harness:
@@ -58,12 +58,12 @@ class Harness:
     [lambda payment: payment.card, lambda payment: payment["card"], lambda payment: payment[0]],
 )
 def test_a_key_that_is_a_field_is_read_from_its_column(key: Any) -> None:
-    found = CEP.pattern(stream(PAYMENT).key_by(key, Types.STRING()), small_then_large()).select(dict)
-    made = operation(found).create
-    assert isinstance(made, MatchColumns) and made.key_selector == ColumnKey(("card",), 0)
+    matches = CEP.pattern(stream(PAYMENT).key_by(key, Types.STRING()), small_then_large()).select(dict)
+    factory = operation(matches).create
+    assert isinstance(factory, MatchColumns) and factory.key_selector == ColumnKey(("card",), 0)
     other = CEP.pattern(stream(PAYMENT).key_by(lambda payment: payment.card[0]), small_then_large()).select(dict)
-    made = operation(other).create
-    assert isinstance(made, MatchColumns) and not isinstance(made.key_selector, ColumnKey)
+    factory = operation(other).create
+    assert isinstance(factory, MatchColumns) and not isinstance(factory.key_selector, ColumnKey)
 
 
 def test_events_are_rows_for_functions_and_late_ones_go_to_the_side_output() -> None:
@@ -102,10 +102,8 @@ def test_by_the_clock_events_match_as_they_come() -> None:
 
 
 def test_a_savepoint_knows_the_expressions() -> None:
-    found = operation(
-        CEP.pattern(stream(PAYMENT).key_by(lambda payment: payment.card), small_then_large()).select(dict)
-    )
-    meaning = meaning_of(found)
+    node = operation(CEP.pattern(stream(PAYMENT).key_by(lambda payment: payment.card), small_then_large()).select(dict))
+    meaning = meaning_of(node)
     assert meaning is not None
     assert "where amount > 500" in str(meaning.facts) and "where `amount` < 1" in str(meaning.facts)
 

@@ -46,9 +46,9 @@ def harness(**settings: Any) -> OperatorHarness:
     stream = CEP.dynamic_patterns(payments, env.from_collection([""], Types.STRING()))
     if settings.pop("has_sides", True):
         stream = stream.side_output_late_data(LATE).side_output_rejected_definitions(REJECTED)
-    found = stream.process(Amounts())
-    assert found._node is not None
-    return OperatorHarness(found._node.operation, side_outputs=(LATE, REJECTED), **settings)
+    matches = stream.process(Amounts())
+    assert matches._node is not None
+    return OperatorHarness(matches._node.operation, side_outputs=(LATE, REJECTED), **settings)
 
 
 def small_then_large(small: int) -> Pattern:
@@ -57,8 +57,8 @@ def small_then_large(small: int) -> Pattern:
 
 
 def definition(version: int, pattern: Pattern | None, from_ms: int | None = None, name: str = "fraud") -> str:
-    made = None if pattern is None else pattern.to_json()
-    return json.dumps({"id": name, "version": version, "from": from_ms, "pattern": made})
+    text = None if pattern is None else pattern.to_json()
+    return json.dumps({"id": name, "version": version, "from": from_ms, "pattern": text})
 
 
 def feed(job: OperatorHarness, *events: tuple[str, int, int]) -> None:
@@ -78,9 +78,9 @@ def test_a_new_version_is_in_force_from_its_event_time_on(restarts: bool) -> Non
     job.watermark(18)
     job.process(definition(2, small_then_large(10), from_ms=20), input_index=DEFINITIONS)
     if restarts:
-        found, job = job.outputs(), restarted(job)
+        outputs, job = job.outputs(), restarted(job)
         job.watermark(18)
-        assert found == ["fraud 1: small 0 large 600"]
+        assert outputs == ["fraud 1: small 0 large 600"]
     # At 19 the first version is in force, which ends with its partial matches.
     feed(job, ("b", 700, 22), ("c", 0, 19), ("c", 800, 21), ("d", 9, 20), ("d", 900, 23))
     if restarts:

@@ -55,7 +55,7 @@ class _Model:
             each.is_iterative for each in conditions_in(pattern.elements)
         )
 
-    def found(self) -> list[Found]:
+    def matches(self) -> list[Found]:
         whole = [*self._sequence(self._pattern.elements, _Partial())]
         return [each for partial in whole for each in self._completed(partial)]
 
@@ -174,7 +174,7 @@ def _behind_greedy(element: Element, partial: _Partial) -> _Partial:
 
 def all_matches(pattern: Pattern, events: Sequence[str], times: Sequence[int]) -> list[Found]:
     """All matches in events, which are in the order of time, as if none was skipped."""
-    return _Model(pattern, events, times).found()
+    return _Model(pattern, events, times).matches()
 
 
 def is_selection(pattern: Pattern, every: Sequence[Found], emitted: Sequence[tuple[tuple[str, int], ...]]) -> bool:

@@ -81,15 +81,15 @@ def quantifiers(draw: some.DrawFn, may_be_optional: bool = True) -> Quantifier:
 
 @some.composite
 def stages(
-    draw: some.DrawFn, name: str, may_be_optional: bool = True, wanted: Any = CONDITIONS, strict: bool = False
+    draw: some.DrawFn, name: str, may_be_optional: bool = True, condition_kinds: Any = CONDITIONS, strict: bool = False
 ) -> Stage:
     contiguity = STRICT if strict else draw(CONTIGUITIES)
-    return Stage(name, draw(wanted), contiguity, draw(quantifiers(may_be_optional)))
+    return Stage(name, draw(condition_kinds), contiguity, draw(quantifiers(may_be_optional)))
 
 
 def _with_known_greed(elements: Iterable[Element]) -> list[Element]:
     """A greedy loop also changes the ways on of the element behind it, which the model knows for single ones alone."""
-    known: list[Element] = []
+    elements_of_model: list[Element] = []
     following: Element | None = None
     for each in reversed(list(elements)):
         if isinstance(each, Alternatives):
@@ -97,8 +97,8 @@ def _with_known_greed(elements: Iterable[Element]) -> list[Element]:
         if each.quantifier.is_greedy and following is not None and not _is_single(following):
             each = replace(each, quantifier=replace(each.quantifier, is_greedy=False))
         following = each
-        known.insert(0, each)
-    return known
+        elements_of_model.insert(0, each)
+    return elements_of_model
 
 
 def _is_single(element: Element) -> bool:
@@ -159,17 +159,17 @@ def found_in(pattern: Pattern, events: list[Any], times: list[int], arrival: lis
     """What the operator finds if events come out of order, with watermarks and a restart between some of them."""
     operation = MatchPattern(pattern, Matches(), key_selector=lambda event: 0)
     harness = OperatorHarness(operation)
-    found = []
+    outputs = []
     for done, index in enumerate(arrival):
         harness.process(events[index], times[index])
         if done in cuts:
             # Events at the time of the earliest one that is still to come are not complete.
             harness.watermark(min([times[each] for each in arrival[done + 1 :]] or [99]) - 1)
-            found += harness.outputs()
+            outputs += harness.outputs()
             check_counts(harness)
             harness = OperatorHarness(operation, restored=[harness.snapshot()])
     harness.end_input()
-    return found + harness.outputs()
+    return outputs + harness.outputs()
 
 
 def check_counts(harness: OperatorHarness) -> None:
@@ -188,18 +188,18 @@ def found_in_columns(pattern: Pattern, events: list[Any], times: list[int], cuts
     """What the operator for columns finds, with watermarks and a restart between some batches."""
     operation = ColumnOperator(MatchColumns(pattern, Matches(), key, ROWS))
     harness = OperatorHarness(operation)
-    found = []
+    outputs = []
     start = 0
     for end in sorted({*(cut + 1 for cut in cuts if cut < len(events)), len(events)}):
         if end > start:
             harness.operator.process_columns(COLUMNS.convert(events[start:end], times[start:end]))
             harness.watermark(min([*times[end:], 99]) - 1)
-            found += harness.outputs()
+            outputs += harness.outputs()
             check_counts(harness)
             harness = OperatorHarness(operation, restored=[harness.snapshot()])
         start = end
     harness.end_input()
-    return found + harness.outputs()
+    return outputs + harness.outputs()
 
 
 def arrivals(times: list[int]) -> some.SearchStrategy[list[int]]:
@@ -225,12 +225,12 @@ def test_all_matches_are_found(pattern: Pattern, stream: Any, data: some.DataObj
 def test_conditions_over_columns_are_those_of_events(
     pattern: Pattern, stream: Any, cuts: set[int], data: some.DataObject
 ) -> None:
-    def of_columns(given: Condition) -> Condition:
-        assert isinstance(given, (OfEvent, OfMatch))
-        labels = given.function.labels  # type: ignore[attr-defined]
+    def of_columns(own: Condition) -> Condition:
+        assert isinstance(own, (OfEvent, OfMatch))
+        labels = own.function.labels  # type: ignore[attr-defined]
         text = f"f0 IN ({', '.join(map(repr, labels))})"
         mask = OfColumns(text, parse_expression(text))
-        return data.draw(some.sampled_from([mask, mask, AllOf((mask, given)), AnyOf((given, mask)), given]))
+        return data.draw(some.sampled_from([mask, mask, AllOf((mask, own)), AnyOf((own, mask)), own]))
 
     events, times = stream
     bound = with_bound_conditions(with_conditions(pattern, of_columns), ROWS)
@@ -249,5 +249,5 @@ def test_what_is_skipped(kind: SkipKind, pattern: Pattern, stream: Any, data: so
     # With an end of all waiting, every match comes in the end.
     pattern = Pattern(pattern.elements, pattern.within_ms or 100, skip)
     arrival = data.draw(arrivals(times))
-    found = found_in(pattern, events, times, arrival, set())
-    assert is_selection(pattern, all_matches(pattern, events, times), found)
+    outputs = found_in(pattern, events, times, arrival, set())
+    assert is_selection(pattern, all_matches(pattern, events, times), outputs)

@@ -33,8 +33,8 @@ def test_a_loop_and_what_must_not_come() -> None:
     )
     pairs = env.from_collection([(1,)], Types.TUPLE([Types.LONG()]))
     CEP.pattern(pairs.key_by(lambda pair: pair[0]), pattern).select(len).sink_to(DiscardingSink())
-    shown = describe_job(env._builder.graph).partition("Pattern of node ")[2]
-    assert shown.split("\n", 1)[1] == (
+    text = describe_job(env._builder.graph).partition("Pattern of node ")[2]
+    assert text.split("\n", 1)[1] == (
         "  first\n"
         "    takes the event if f0 = 1 -> more\n"
         "  more\n"
@@ -82,7 +82,7 @@ def test_alternatives_and_the_view_of_a_job() -> None:
     )
     job_graph = to_job_graph(graph)
     view = planned_view("j", graph, job_graph, to_plan(job_graph, has_regions=True), {})
-    shown = [each.pattern for vertex in view.vertices for each in vertex.operators if each.pattern]
-    (states,) = shown
+    pictures = [each.pattern for vertex in view.vertices for each in vertex.operators if each.pattern]
+    (states,) = pictures
     assert [(each.name, each.waits_for) for each in states] == [("A", ""), ("B | C", "B | C"), ("C", "C"), ("B", "B")]
     assert from_json(JobView, json.loads(json.dumps(to_json(view)))).vertices == view.vertices

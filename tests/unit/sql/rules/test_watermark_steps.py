@@ -59,6 +59,11 @@ def pairs(*times: str) -> str:
     return f"SELECT a.window_end FROM {sides[0]} JOIN {sides[1]} ON {equal}"
 
 
+def matches(within: str = "", measures: str = "A.id AS id") -> str:
+    return f"""SELECT * FROM t MATCH_RECOGNIZE (
+        ORDER BY ts MEASURES {measures} PATTERN (A B) {within} DEFINE A AS A.id > 1)"""
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -75,6 +80,10 @@ def pairs(*times: str) -> str:
         # A row that has waited is as late as the watermark says.
         (f"SELECT SUM(id) OVER (ORDER BY ts) FROM ({near(-4, 2)})", EVERY_WATERMARK),
         (pairs("2", "10"), WatermarkStep(2_000, is_for_late_rows=True)),
+        (matches(), LATE_ROWS),
+        (matches("WITHIN INTERVAL '5' SECOND"), EVERY_WATERMARK),
+        # A match that has waited for an earlier one is as late as the watermark says.
+        (f"SELECT SUM(id) OVER (ORDER BY m) FROM ({matches('', 'A.id AS id, MATCH_ROWTIME() AS m')})", EVERY_WATERMARK),
     ],
 )
 def test_steps(query: str, expected: WatermarkStep | None) -> None:

@@ -39,6 +39,8 @@ class Automaton:
         self._states = graph.states
         self.within_ms = pattern.within_ms
         self.within_previous_ms = [each.within_previous_ms for each in graph.states]
+        # Whether partial matches are over at some time.
+        self.expires = bool(self.within_ms) or any(each is not None for each in self.within_previous_ms)
         self.is_pending = [each.kind is Kind.PENDING for each in graph.states]
         # The conditions that each state looks at, as bits.
         self.looks_at = [self._looks_at(each) for each in graph.states]
@@ -156,13 +158,13 @@ def _name_of(condition: Condition, elements: tuple[Element, ...]) -> str:
     """The stage whose condition it is, or `until` behind the stage whose loop it ends."""
     for each in elements:
         if isinstance(each, Group):
-            found = _name_of(condition, each.elements)
-            if found:
-                return found
+            name = _name_of(condition, each.elements)
+            if name:
+                return name
         elif isinstance(each, Alternatives):
-            found = next(filter(None, (_name_of(condition, branch) for branch in each.branches)), "")
-            if found:
-                return found
+            name = next(filter(None, (_name_of(condition, branch) for branch in each.branches)), "")
+            if name:
+                return name
         elif each.condition is condition:
             return each.name
         if each.until is condition:

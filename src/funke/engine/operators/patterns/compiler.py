@@ -538,12 +538,14 @@ class _Compiler:
 
 def _check_alternatives(elements: tuple[Element, ...]) -> None:
     """Beside alternatives there is only what MATCH_RECOGNIZE has."""
-    found = list(_alternatives_in(elements))
-    if any(each.stages is None and (not each.is_plain or each.contiguity is not Contiguity.STRICT) for each in found):
+    alternatives = list(_alternatives_in(elements))
+    if any(
+        each.stages is None and (not each.is_plain or each.contiguity is not Contiguity.STRICT) for each in alternatives
+    ):
         raise UnsupportedFeatureError("alternatives that are sequences, repeated or with events in front of them")
-    stages = list(stages_in(elements)) if found else []
+    stages = list(stages_in(elements)) if alternatives else []
     if any(each.contiguity.is_negative or each.within_previous_ms is not None for each in stages) or (
-        found and _has_until(elements)
+        alternatives and _has_until(elements)
     ):
         raise UnsupportedFeatureError(
             "alternatives in a pattern with events that must not come, with until, or with times between events"

@@ -10,7 +10,7 @@ from funke.engine.operators.patterns.runs import BEFORE, EVENT, STAGE, STATE, TI
 __all__ = ["explain"]
 
 
-def explain(matcher: Matcher, events: Iterable[tuple[int, Any, int]], known: int = 0) -> Iterator[str]:
+def explain(matcher: Matcher, events: Iterable[tuple[int, Any, int]], known_bits: int = 0) -> Iterator[str]:
     """Lines for each event of a key, in the order of time: what it was taken for, and which partial matches wait.
 
     Events have their time, their value, and the conditions over columns that hold of it, as bits.
@@ -22,7 +22,7 @@ def explain(matcher: Matcher, events: Iterable[tuple[int, Any, int]], known: int
         yield from (f"  match, as nothing came that must not: {_text(matcher, each)}" for each in matches)
         yield from (f"  over at {end}: {_text(matcher, each)}" for each, end in over)
         before = list(runs.runs)
-        matches = matcher.advance(runs, event, time, bits, known)
+        matches = matcher.advance(runs, event, time, bits, known_bits)
         yield from _changes(matcher, before, runs.runs, matches)
         yield from (f"  match: {_text(matcher, each)}" for each in matches)
 

@@ -43,9 +43,9 @@ class MatchResults(PatternMatching):
             context.time = time
             context.result_time = time if self.is_event_time else None
             handle = function.process_match if is_match else function.process_timed_out_match
-            found = handle(events_of(run, names), context)
-            if found is not None:
-                results.take(found, context.result_time)
+            outputs = handle(events_of(run, names), context)
+            if outputs is not None:
+                results.take(outputs, context.result_time)
         results.send()
 
 

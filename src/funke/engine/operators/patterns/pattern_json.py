@@ -140,10 +140,10 @@ def _quantifier(plain: Mapping[str, Any]) -> Quantifier:
 
 
 def _milliseconds(plain: Mapping[str, Any], field: str) -> int | None:
-    found = plain.get(field)
-    if found is not None and (type(found) is not int or found <= 0):
-        raise MalformedPatternError(f"{field} is a number of milliseconds greater than 0, got {found!r}")
-    return found
+    milliseconds = plain.get(field)
+    if milliseconds is not None and (type(milliseconds) is not int or milliseconds <= 0):
+        raise MalformedPatternError(f"{field} is a number of milliseconds greater than 0, got {milliseconds!r}")
+    return milliseconds
 
 
 def _word(kind: Any, word: Any, field: str) -> Any:
@@ -153,9 +153,9 @@ def _word(kind: Any, word: Any, field: str) -> Any:
     return kind(word)
 
 
-def _check_fields(plain: Any, known: tuple[str, ...], what: str) -> None:
+def _check_fields(plain: Any, names: tuple[str, ...], what: str) -> None:
     if not isinstance(plain, dict):
         raise MalformedPatternError(f"{what} is an object, got {plain!r}")
-    unknown = next((each for each in plain if each not in known), None)
+    unknown = next((each for each in plain if each not in names), None)
     if unknown is not None:
-        raise MalformedPatternError(f"{what} has no field {unknown!r}{did_you_mean(unknown, known)}")
+        raise MalformedPatternError(f"{what} has no field {unknown!r}{did_you_mean(unknown, names)}")

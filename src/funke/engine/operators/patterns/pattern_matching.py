@@ -11,7 +11,7 @@ from funke.engine.operators.keyed.keyed_operator import KeyedOperator
 from funke.engine.operators.operator import MAX_WATERMARK, OperatorContext
 from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.pattern import Pattern
-from funke.engine.operators.patterns.runs import KeyRuns, Matcher, Run, StoredRuns
+from funke.engine.operators.patterns.runs import EVENT, FirstRun, KeyRuns, Matcher, Run, StoredRuns
 from funke.engine.operators.time.watermark_patience import WATERMARK_MISSING, WatermarkPatience
 from funke.engine.operators.windowing.window_operator import LATE_RECORDS_DROPPED
 from funke.engine.state.descriptors import ValueStateDescriptor
@@ -46,6 +46,8 @@ class PatternMatching(KeyedOperator):
         self.automaton = Automaton(pattern)
         self.is_event_time = is_event_time
         self._knows_counts = True
+        # Keys whose timers have fired.
+        self._due_keys: list[Any] = []
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
@@ -69,11 +71,11 @@ class PatternMatching(KeyedOperator):
         backend, state = self.backend, self.runs
         if backend.is_in_memory:
             return list(map(state.table.get, keys))  # type: ignore[attr-defined]
-        found = []
+        stored = []
         for key in keys:
             backend.current_key = key
-            found.append(state.value())
-        return found
+            stored.append(state.value())
+        return stored
 
     def handle(self, completed: list[Completed]) -> None:
         """Sends results for matches, which are in the order of time."""
@@ -102,17 +104,24 @@ class PatternMatching(KeyedOperator):
             if before is not None:
                 self.runs.clear()
             return
-        if stored is not before or isinstance(stored, KeyRuns):
+        if isinstance(stored, KeyRuns) or not _is_same(stored, before):
             self.runs.update(stored)
         if before is None:
             self._set_timer(key, self.matcher.expiry(runs.runs))
 
-    def store_first(self, key: Any, run: Run) -> None:
-        """Keeps the first run of a stored key."""
-        self.backend.current_key = key
-        self.runs.update(run)
-        self.matcher.count(run)
-        self._set_timer(key, self.matcher.expiry((run,)))
+    def store_each(self, keys: list[Any], runs: list[FirstRun], is_new: list[bool]) -> None:
+        """Keeps one run for each stored key, which has taken one event; a key is new that had none."""
+        backend, state = self.backend, self.runs
+        if backend.is_in_memory:
+            state.table.update(zip(keys, runs))  # type: ignore[attr-defined]
+        else:
+            for key, run in zip(keys, runs):
+                backend.current_key = key
+                state.update(run)
+        if self.automaton.expires:
+            for key, run, needs_timer in zip(keys, runs, is_new):
+                if needs_timer:
+                    self._set_timer(key, self.matcher.expiry(KeyRuns.of(run).runs))
 
     def _set_timer(self, key: Any, expiry: int | None) -> None:
         if expiry is None:
@@ -127,22 +136,34 @@ class PatternMatching(KeyedOperator):
 
     def on_event_timer(self, time: int, entry: Any) -> None:
         """Some runs of a key may be over."""
-        self._end_runs(entry, self.timer_service.watermark)
+        self._due_keys.append(entry)
 
     def on_processing_timer(self, time: int, entry: Any) -> None:
         """Some runs of a key may be over."""
-        self._end_runs(entry, self.context.task.clock.now_ms())
+        self._due_keys.append(entry)
 
-    def _end_runs(self, key: Any, now: int) -> None:
-        self.backend.current_key = key
-        before = self.runs.value()
-        if before is None:
+    def advance_event_time(self, watermark: int) -> None:
+        super().advance_event_time(watermark)
+        self._end_runs(watermark)
+
+    def on_processing_time(self, now_ms: int) -> None:
+        super().on_processing_time(now_ms)
+        self._end_runs(self.context.task.clock.now_ms())
+
+    def _end_runs(self, now: int) -> None:
+        """Ends what is over of the keys whose timers have fired, and sends all results at once."""
+        if not self._due_keys:
             return
-        runs, completed = KeyRuns.of(before), list[Completed]()
-        self.expire(runs, now, completed)
-        self.store(key, before, runs)
-        if runs.runs:
-            self._set_timer(key, self.matcher.expiry(runs.runs))
+        keys, self._due_keys = list(dict.fromkeys(self._due_keys)), []
+        self.backend.prefetch(keys)
+        completed: list[Completed] = []
+        for key, before in zip(keys, self.stored_runs(keys)):
+            if before is not None:
+                runs = KeyRuns.of(before)
+                self.expire(runs, now, completed)
+                self.store(key, before, runs)
+                if runs.runs:
+                    self._set_timer(key, self.matcher.expiry(runs.runs))
         self.send(completed)
 
     def end_epoch(self) -> None:
@@ -174,3 +195,10 @@ class PatternMatching(KeyedOperator):
             counts = {name: count for name, count in counts.items() if not name.startswith("partialMatches.")}
         missing = {WATERMARK_MISSING: 1} if self._is_watermark_missing() else {}
         return {**super().metrics(), **counts, **missing}
+
+
+def _is_same(stored: StoredRuns, before: StoredRuns | None) -> bool:
+    """Whether a run with one event is as it was; events are not compared by what a program says is equal."""
+    return (
+        isinstance(stored, tuple) and isinstance(before, tuple) and stored[EVENT] is before[EVENT] and stored == before
+    )

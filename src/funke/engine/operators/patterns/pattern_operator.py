@@ -59,14 +59,14 @@ class PatternOperator(MatchResults):
         find, skipped = self._finder(), 0
         # The hot path: most events belong to keys without runs, and begin none (0.25 µs without the condition).
         for time, key, event in events:
-            known = opened.get(key)
-            if known is None:
+            key_runs = opened.get(key)
+            if key_runs is None:
                 stored = find(key)
                 if stored is None and not may_start(event):
                     skipped += 1
                     continue
-                known = opened[key] = KeyRuns.of(stored), stored
-            runs = known[0]
+                key_runs = opened[key] = KeyRuns.of(stored), stored
+            runs = key_runs[0]
             if runs.runs and matcher.is_due(runs.runs, time):
                 expire(runs, time, completed)
             for match in matcher.advance(runs, event, time, 0, 0):

@@ -49,7 +49,7 @@ def shown_states(pattern: Pattern) -> tuple[ShownState, ...]:
     """The states, the first one first."""
     graph = compile_pattern(pattern)
     names = _names(graph)
-    return tuple(_shown(graph, state, names) for state in _reached(graph))
+    return tuple(_view_of(graph, state, names) for state in _reached(graph))
 
 
 def _names(graph: StateGraph) -> dict[State, str]:
@@ -82,7 +82,7 @@ def _edges(graph: StateGraph, state: State) -> list[Edge]:
     return [each for each in state.edges if each.action is not Action.IGNORE or state is not graph.start]
 
 
-def _shown(graph: StateGraph, state: State, names: dict[State, str]) -> ShownState:
+def _view_of(graph: StateGraph, state: State, names: dict[State, str]) -> ShownState:
     verbs = {Action.TAKE: "takes the event", Action.IGNORE: "ignores the event", Action.PROCEED: "looks on"}
     ways = []
     for edge in _edges(graph, state):

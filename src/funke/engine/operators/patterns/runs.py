@@ -15,10 +15,12 @@ __all__ = [
     "BEFORE",
     "EVENT",
     "FIRST",
+    "NUMBER",
     "RESULTS",
     "STAGE",
     "STATE",
     "TIME",
+    "FirstRun",
     "KeyRuns",
     "Matcher",
     "Run",
@@ -29,7 +31,7 @@ __all__ = [
 # A partial match, and at once the last event that it has taken: state, stage, event, time, number of the event, the run
 # before that event was taken, and the run that took the first event (None: this one). A run is never changed, so that
 # runs that branch share what they have in common: an event waits once, whatever the number of runs that took it. A run
-# that waits for its second event takes 112 bytes, which is why it is a plain tuple.
+# that waits for its second event takes 112 bytes, 88 in state, which is why it is a plain tuple.
 # Behind the first event a run may have an eighth entry: a list for what conditions compute of all events up to it, so
 # that each event is taken in once. It is no part of a snapshot.
 Run: TypeAlias = (
@@ -45,8 +47,12 @@ BEFORE: Final = 5
 FIRST: Final = 6
 RESULTS: Final = 7
 
-# What a state holds for a key: a run that has taken one event, or all there is.
-StoredRuns: TypeAlias = "Run | KeyRuns"
+# A run that has taken one event and is the only one of its key, as far as it differs from others: state, stage, event,
+# time. Savepoints of earlier versions have all of it.
+FirstRun: TypeAlias = "tuple[int, int, Any, int]"
+_REST: Final = (0, None, None)
+# What a state holds for a key.
+StoredRuns: TypeAlias = "FirstRun | Run | KeyRuns"
 
 
 class KeyRuns:
@@ -63,7 +69,9 @@ class KeyRuns:
         """What a state holds."""
         if stored is None:
             return KeyRuns([], [])
-        return stored if isinstance(stored, KeyRuns) else KeyRuns([stored], [])
+        if isinstance(stored, KeyRuns):
+            return stored
+        return KeyRuns([stored + _REST if len(stored) == NUMBER else stored], [])
 
     def to_stored(self) -> StoredRuns | None:
         """As a state holds it; None if there is nothing."""
@@ -71,7 +79,7 @@ class KeyRuns:
             if not self.runs:
                 return None
             if self.runs[0][BEFORE] is None:
-                return self.runs[0]
+                return self.runs[0][:NUMBER]
         return self
 
     def next_number(self) -> int:
@@ -85,9 +93,11 @@ class KeyRuns:
     def __reduce__(self) -> tuple[Any, ...]:
         # A run as long as a loop of the pattern would be too deep for pickle.
         rows: list[tuple[Any, ...]] = []
-        indexes: dict[int, int] = {}
-        tops = [self._flat(run, rows, indexes) for run in (*self.runs, *self.matches)]
-        return _restored, (rows, tops, len(self.runs))
+        return _restored, (rows, self.flat_runs(rows, {}), len(self.runs))
+
+    def flat_runs(self, rows: list[tuple[Any, ...]], indexes: dict[int, int]) -> list[int]:
+        """Adds what runs and matches consist of, with indexes in place of runs; the indexes of runs and matches."""
+        return [self._flat(run, rows, indexes) for run in (*self.runs, *self.matches)]
 
     @staticmethod
     def _flat(run: Run, rows: list[tuple[Any, ...]], indexes: dict[int, int]) -> int:
@@ -255,7 +265,7 @@ class Matcher:
         iterative = self.automaton.iterative
         return (bits & ~iterative | bits >> self.start_shift & iterative) & self._start_looks_at
 
-    def advance(self, key: KeyRuns, event: Any, time: int, bits: int, known: int) -> list[Run]:
+    def advance(self, key: KeyRuns, event: Any, time: int, bits: int, known_bits: int) -> list[Run]:
         """An event has come: moves the runs and returns the matches, in order.
 
         `bits` has the conditions that are known to hold, `known` those that have been looked at.
@@ -270,16 +280,16 @@ class Matcher:
         for run in (*key.runs, None):
             state = automaton.start if run is None else run[STATE]
             looked = looks_at[state]
-            if looked & ~iterative & ~known:
+            if looked & ~iterative & ~known_bits:
                 # What is found of the event alone counts for the other runs too.
-                bits, known = self._look(event, bits, known, looked & ~iterative)
-            found = bits & looked
+                bits, known_bits = self._look(event, bits, known_bits, looked & ~iterative)
+            own_bits = bits & looked
             if run is None and self.start_shift:
-                found = self._start_bits(bits)
+                own_bits = self._start_bits(bits)
             elif looked & iterative:
                 context.run = run
-                found |= self._iterative(event, looked & iterative)
-            steps = automaton.steps(state, found)
+                own_bits |= self._iterative(event, looked & iterative)
+            steps = automaton.steps(state, own_bits)
             if run is not None and steps is stays[state]:
                 kept.append(run)
                 continue
@@ -297,9 +307,9 @@ class Matcher:
         key.runs = kept
         return self._after_match(key, matches) if matches or key.matches else matches
 
-    def _look(self, event: Any, bits: int, known: int, needed: int) -> tuple[int, int]:
+    def _look(self, event: Any, bits: int, known_bits: int, needed: int) -> tuple[int, int]:
         """Evaluates conditions of the event alone."""
-        missing = needed & ~known
+        missing = needed & ~known_bits
         conditions, context = self.automaton.conditions, self.context
         while missing:
             bit = missing & -missing
@@ -310,7 +320,7 @@ class Matcher:
             else:
                 self.failed[index] += 1
             missing ^= bit
-        return bits, known | needed
+        return bits, known_bits | needed
 
     def _iterative(self, event: Any, needed: int) -> int:
         bits, conditions, context = 0, self.automaton.conditions, self.context
@@ -332,14 +342,14 @@ class Matcher:
 
     def metrics(self) -> dict[str, int]:
         """How many partial matches wait for an event of each stage, and how often its condition was false."""
-        automaton, found = self.automaton, dict[str, int]()
+        automaton, counts = self.automaton, dict[str, int]()
         for name, count in zip(automaton.state_names, self.waiting):
             if name:
-                found[f"partialMatches.{name}"] = found.get(f"partialMatches.{name}", 0) + count
+                counts[f"partialMatches.{name}"] = counts.get(f"partialMatches.{name}", 0) + count
         for name, looked_at, failed in zip(automaton.condition_names, self.looked_at, self.failed):
-            found[f"conditionChecks.{name}"] = looked_at
-            found[f"conditionFailures.{name}"] = failed
-        return found
+            counts[f"conditionChecks.{name}"] = looked_at
+            counts[f"conditionFailures.{name}"] = failed
+        return counts
 
     # Time
 

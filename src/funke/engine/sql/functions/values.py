@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from funke.engine.types.columns.arrow_rows import to_python
 from funke.engine.types.logical import TIMESTAMP, ArrayType, DataType, MapType, MultisetType, RowType, to_column_type
 
 if TYPE_CHECKING:
@@ -20,10 +21,7 @@ Convert = Callable[[Any], Any]
 
 def to_values(column: pa.Array, data_type: DataType) -> list[SqlValue]:
     """Return the Python values of a column."""
-    if isinstance(data_type, TIMESTAMP) and column.type.unit == "ns":
-        # Python counts microseconds.
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    values: list[SqlValue] = column.to_pylist()
+    values: list[SqlValue] = to_python(column)
     convert = _from_arrow(data_type)
     return values if convert is None else [None if each is None else convert(each) for each in values]
 

@@ -15,7 +15,8 @@ from funke.engine.operators.patterns.automaton import Automaton
 from funke.engine.operators.patterns.conditions import OfColumns, masks_in
 from funke.engine.operators.patterns.pattern import Pattern
 from funke.engine.operators.patterns.pattern_matching import Completed, PatternMatching
-from funke.engine.operators.patterns.runs import KeyRuns, StoredRuns
+from funke.engine.operators.patterns.runs import NUMBER, STATE, FirstRun, KeyRuns, StoredRuns
+from funke.engine.sql.operators.compiled_matching import CompiledMatching, KeyedRows, MatchedRows
 from funke.engine.sql.operators.windows.over.row_buffer import RowBuffer
 from funke.engine.state.snapshot.file_format import GroupPart
 from funke.engine.types.columns.column_batch import ColumnBatch
@@ -62,19 +63,28 @@ class ColumnMatching(PatternMatching):
         super().__init__(function, pattern, is_event_time, *key_selectors)
         self._keys = keys
         self._waiting = waiting
-        self._mask_bits, self._known = bits_of_masks(self.automaton)
+        self._mask_bits, self._known_bits = bits_of_masks(self.automaton)
         self._bits = [(bit, masks[each]) for each, bit in self._mask_bits.items()]
-        self._start_shift, start_masks = start_bits(self.automaton, sum(self._mask_bits.values()) | self._known)
+        self._start_shift, start_masks = start_bits(self.automaton, sum(self._mask_bits.values()) | self._known_bits)
         self._bits += [(1 << self._start_shift + index, masks[each]) for index, each in start_masks.items()]
         # The conditions that a first event is known to meet.
-        self._known_at_start = self._known | sum(1 << index for index in start_masks)
+        self._known_at_start = self._known_bits | sum(1 << index for index in start_masks)
         self._knows_start = not self.automaton.looks_at[self.automaton.start] & ~self._known_at_start
-        self._knows_all = self._known == (1 << len(self.automaton.conditions)) - 1
+        self._knows_all = self._known_bits == (1 << len(self.automaton.conditions)) - 1
 
     def setup(self, context: OperatorContext) -> None:
         super().setup(context)
         self.matcher.context.masks = self._mask_bits
         self.matcher.start_shift = self._start_shift if self._knows_start else 0
+        self._compiled: CompiledMatching | None = None
+
+    def use_loop(self, compiled: CompiledMatching | None) -> None:
+        """Has a compiled loop match rows, unless it would have to look at conditions of first rows, or at timeouts."""
+        self._compiled = compiled if self._knows_start and not self.handles_timeouts else None
+
+    def words_of(self, column: int, events: list[Any], rows: ColumnBatch) -> tuple[Array, Array | None]:
+        """The values of a column that programs look at: of events of partial matches, and behind them of rows."""
+        raise NotImplementedError
 
     def condition_columns(self, data: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of rows with the types that conditions expect."""
@@ -112,6 +122,10 @@ class ColumnMatching(PatternMatching):
             self._match(due, watermark)
         super().advance_event_time(watermark)
 
+    def send_matched(self, matched: MatchedRows, rows: ColumnBatch) -> None:
+        """Sends results for the matches that the compiled loop has found among rows."""
+        self.send(matched.completed())
+
     def _match(self, rows: ColumnBatch, now: int) -> None:
         """Matches rows; nothing before `now` comes after them."""
         rows, bits = self._without_idle(rows)
@@ -120,29 +134,54 @@ class ColumnMatching(PatternMatching):
         times: Array = rows.timestamps
         codes, _ = self._keys.encode(rows.data)
         order = np.lexsort((*reversed(self.order_ranks(rows)), times, codes))
-        codes, bits, times = codes[order], bits[order], times[order]
+        codes = codes[order]
         first_rows = np.flatnonzero(np.diff(codes, prepend=-1))
         keys = self._keys.stored(rows.data.take(pa.array(order[first_rows])))
         self.backend.prefetch(keys)
-        stored = self.stored_runs(keys)
         lengths = np.diff(first_rows, append=len(codes))
-        is_moved = self._may_move(bits, first_rows, lengths, np.array([each is not None for each in stored], bool))
-        counts = np.add.reduceat(is_moved, first_rows, dtype=np.int64).tolist()
-        events = self.events_of(rows.take(order[is_moved]))
-        waiting = zip(events, times[is_moved].tolist(), bits[is_moved].tolist())
+        keyed = KeyedRows(keys, self.stored_runs(keys), first_rows, lengths, order, times[order], bits[order])
         completed: list[Completed] = []
-        for key, before, count in zip(keys, stored, counts):
+        if self._compiled is not None and self._compiled.is_ready(len(rows)):
+            is_short = keyed.are_short()
+            short = keyed if is_short.all() else keyed.chosen(is_short)
+            matched = self._compiled.match(
+                short,
+                now if self.is_event_time else None,
+                lambda column, events: self.words_of(column, events, rows),
+                lambda chosen: self.events_of(rows.take(chosen)),
+            )
+            if matched is not None:
+                matched.store(self.store_each, self.store)
+                if short is keyed:
+                    self.send_matched(matched, rows)
+                    return
+                completed = matched.completed()
+                keyed = keyed.chosen(~is_short)
+        self._match_one_by_one(keyed, rows, now, completed)
+        self.send(completed)
+
+    def _match_one_by_one(self, keyed: KeyedRows, rows: ColumnBatch, now: int, completed: list[Completed]) -> None:
+        has_runs = np.array([each is not None for each in keyed.stored], bool)
+        is_moved = self._may_move(keyed.bits, keyed.first_rows, keyed.lengths, has_runs)
+        counts = np.add.reduceat(is_moved, keyed.first_rows, dtype=np.int64).tolist()
+        events = self.events_of(rows.take(keyed.rows[is_moved]))
+        waiting = zip(events, keyed.times[is_moved].tolist(), keyed.bits[is_moved].tolist())
+        first_keys: list[Any] = []
+        first_runs: list[FirstRun] = []
+        for key, before, count in zip(keyed.keys, keyed.stored, counts):
             if before is None and count == 1 and self._knows_start:
-                event, time, found = next(waiting)
-                run = self.matcher.begun(event, time, found)
+                event, time, own_bits = next(waiting)
+                run = self.matcher.begun(event, time, own_bits)
                 # The hot path: most of what moves begins a match (550,000 instead of 490,000 events/s).
                 if run is not None and not (self.is_event_time and self.matcher.is_due([run], now)):
-                    self.store_first(key, run)
+                    self.matcher.waiting[run[STATE]] += 1
+                    first_keys.append(key)
+                    first_runs.append(run[:NUMBER])
                 else:
-                    self._match_key(key, None, ((event, time, found),), now, completed)
+                    self._match_key(key, None, ((event, time, own_bits),), now, completed)
             elif count:
                 self._match_key(key, before, islice(waiting, count), now, completed)
-        self.send(completed)
+        self.store_each(first_keys, first_runs, [True] * len(first_keys))
 
     def _may_move(self, bits: Array, first_rows: Array, lengths: Array, has_runs: Array) -> Array:
         """Which rows, sorted by key, may move a run: those of keys that have any, and those behind a first one."""
@@ -180,11 +219,11 @@ class ColumnMatching(PatternMatching):
         completed: list[Completed],
     ) -> None:
         runs = KeyRuns.of(before)
-        matcher, known = self.matcher, self._known
+        matcher, known_bits = self.matcher, self._known_bits
         for row, time, bits in rows:
             if runs.runs and matcher.is_due(runs.runs, time):
                 self.expire(runs, time, completed)
-            for match in matcher.advance(runs, row, time, bits, known):
+            for match in matcher.advance(runs, row, time, bits, known_bits):
                 completed.append(Completed(time, match, True))
         if self.is_event_time:
             self.expire(runs, now, completed)
@@ -196,7 +235,7 @@ class ColumnMatching(PatternMatching):
         matcher = self.matcher
         for index in range(len(self.automaton.conditions)):
             if self._known_at_start >> index & 1:
-                bit = index if self._known >> index & 1 else self._start_shift + index
+                bit = index if self._known_bits >> index & 1 else self._start_shift + index
                 matcher.looked_at[index] += len(bits)
                 matcher.failed[index] += len(bits) - int(np.count_nonzero(bits & (1 << bit)))
         return bits
@@ -235,13 +274,13 @@ def bits_of_masks(automaton: Automaton) -> tuple[dict[OfColumns, int], int]:
 def start_bits(automaton: Automaton, used: int) -> tuple[int, dict[int, OfColumns]]:
     """What iterative conditions are for the first event of a match, by their numbers, and where their bits begin."""
     shift, looked = max(used.bit_length(), len(automaton.conditions)), automaton.looks_at[automaton.start]
-    found = {
+    start_masks = {
         index: each.at_start
         for index, each in enumerate(automaton.conditions)
         if looked >> index & 1 and each.at_start is not None
     }
     # A row has 63 bits.
-    return (shift, found) if found and shift + max(found) < 63 else (0, {})
+    return (shift, start_masks) if start_masks and shift + max(start_masks) < 63 else (0, {})
 
 
 def mask_bits(masks: Sequence[tuple[int, Callable[[pa.RecordBatch], Any]]], data: pa.RecordBatch) -> Array:

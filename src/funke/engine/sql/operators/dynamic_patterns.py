@@ -60,13 +60,13 @@ class _KeyMatches:
 class _DynamicPatternsOperator(KeyedOperator):
     """Events wait for the watermark; each is matched by the patterns that are in force at its time."""
 
-    def __init__(self, made: MatchDynamicPatterns) -> None:
-        super().__init__(made.function, made.key_selector)
-        self._rows = made.rows
-        self._late_tag, self._rejected_tag = made.late_tag, made.rejected_tag
-        self._handles_timeouts = isinstance(made.function, TimedOutPartialMatchHandler)
-        self._schema = schema_of(columns_of_stream(made.rows))
-        self._to_columns = RowsToColumns(made.rows)
+    def __init__(self, factory: MatchDynamicPatterns) -> None:
+        super().__init__(factory.function, factory.key_selector)
+        self._rows = factory.rows
+        self._late_tag, self._rejected_tag = factory.late_tag, factory.rejected_tag
+        self._handles_timeouts = isinstance(factory.function, TimedOutPartialMatchHandler)
+        self._schema = schema_of(columns_of_stream(factory.rows))
+        self._to_columns = RowsToColumns(factory.rows)
         self._waiting = WaitingEvents()
         self._compiled: dict[tuple[str, int], PatternVersion] = {}
         self._in_force: dict[str, PatternVersion] = {}
@@ -128,8 +128,8 @@ class _DynamicPatternsOperator(KeyedOperator):
         """Has events be matched by the patterns that are in force at a time."""
         compiled = {}
         for name, (version, pattern) in self._versions.at(time).items():
-            known = self._compiled.get((name, version))
-            compiled[name, version] = known or PatternVersion(
+            version_before = self._compiled.get((name, version))
+            compiled[name, version] = version_before or PatternVersion(
                 name, version, pattern, self._rows, self.context.task.clock
             )
         self._compiled = compiled
@@ -147,10 +147,10 @@ class _DynamicPatternsOperator(KeyedOperator):
             runs = opened.get(key)
             if runs is None:
                 runs = opened[key] = self._open(key)
-            for version, found in zip(versions, bits):
+            for version, own_bits in zip(versions, bits):
                 own = runs.get(version.name) or KeyRuns([], [])
                 self._expire(version, own, time)
-                for match in version.matcher.advance(own, event, time, found[number], version.known):
+                for match in version.matcher.advance(own, event, time, own_bits[number], version.known_bits):
                     self._emit(version, match, time, is_match=True)
                 runs[version.name] = own
         for key, runs in opened.items():
@@ -217,9 +217,9 @@ class _DynamicPatternsOperator(KeyedOperator):
         context.time = context.result_time = time
         context.version = version
         handle = self.function.process_match if is_match else self.function.process_timed_out_match
-        found = handle(events_of(run, version.matcher.automaton.names), context)
-        if found is not None:
-            self.results.take(found, time)
+        outputs = handle(events_of(run, version.matcher.automaton.names), context)
+        if outputs is not None:
+            self.results.take(outputs, time)
 
     def snapshot_timers(self) -> Iterator[tuple[int, GroupPart]]:
         yield from super().snapshot_timers()

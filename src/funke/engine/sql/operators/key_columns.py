@@ -87,4 +87,11 @@ class KeyColumns:
             to_python(column) if convert is None else list(map(convert, to_python(column)))
             for column, convert in zip(columns, self._converters)
         ]
-        return storage_keys(lists[0] if len(lists) == 1 else list(zip(*lists)))
+        keys = lists[0] if len(lists) == 1 else list(zip(*lists))
+        is_plain = all(convert is None for convert in self._converters) and all(map(_is_plain, columns))
+        return keys if is_plain else storage_keys(keys)
+
+
+def _is_plain(column: pa.Array) -> bool:
+    """Whether values are stored as they are: `storage_keys` need not look at them."""
+    return bool(pa.types.is_integer(column.type) or pa.types.is_string(column.type))

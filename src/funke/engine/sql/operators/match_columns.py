@@ -60,36 +60,36 @@ class MatchColumns:
 class _MatchColumnsOperator(MatchResults, ColumnMatching):
     """Events are rows or tuples, made of the columns when a match may move."""
 
-    def __init__(self, made: MatchColumns) -> None:
-        conditions = conditions_in(made.pattern.elements)
+    def __init__(self, factory: MatchColumns) -> None:
+        conditions = conditions_in(factory.pattern.elements)
         bound: dict[OfColumns, BoundExpression] = {
             mask: mask.expression for condition in conditions for mask in masks_in(condition)
         }
-        columns = columns_of_stream(made.rows)
-        self._stream_schema = pa.schema(list(to_arrow(made.rows)))
+        columns = columns_of_stream(factory.rows)
+        self._stream_schema = pa.schema(list(to_arrow(factory.rows)))
         self._typed_schema = schema_of(columns)
-        self._events = ColumnsToRows(made.rows)
-        names = list(field_names(made.rows))
+        self._events = ColumnsToRows(factory.rows)
+        names = list(field_names(factory.rows))
         self._key_watch: KeyWatch | None = None
-        if made.key_selector is None:
+        if factory.key_selector is None:
             keys: Any = KeyColumns((), ())
             waiting = RowBuffer(WAITING, [], [], self._stream_schema)
-        elif isinstance(made.key_selector, ColumnKey):
-            indexes = [names.index(each) for each in made.key_selector.names]
+        elif isinstance(factory.key_selector, ColumnKey):
+            indexes = [names.index(each) for each in factory.key_selector.names]
             keys = KeyColumns(indexes, [columns[index].type for index in indexes])
-            types = [made.rows.get_field_types()[index] for index in indexes]
+            types = [factory.rows.get_field_types()[index] for index in indexes]
             waiting = RowBuffer(WAITING, indexes, types, self._stream_schema)
             self._key_watch = KeyWatch(indexes)
         else:
-            keys = _SelectedKeys(made.key_selector, self._events)
+            keys = _SelectedKeys(factory.key_selector, self._events)
             waiting = _SelectedKeysBuffer(keys, self._stream_schema)
         getters = {mask: column_of(expression) for mask, expression in bound.items()}
         # Functions of the program are opened.
-        selectors = [] if made.key_selector is None else [made.key_selector]
-        super().__init__(made.function, made.pattern, made.is_event_time, getters, keys, waiting, *selectors)
+        selectors = [] if factory.key_selector is None else [factory.key_selector]
+        super().__init__(factory.function, factory.pattern, factory.is_event_time, getters, keys, waiting, *selectors)
         self._functions = OpenedFunctions(bound.values())
-        self._comparator = made.comparator
-        self._late_tag = made.late_tag
+        self._comparator = factory.comparator
+        self._late_tag = factory.late_tag
 
     def open(self) -> None:
         self._functions.open(self.context)

@@ -18,13 +18,14 @@ from funke.engine.sql.binding.expressions import (
     BoundSymbol,
     column_of,
 )
-from funke.engine.sql.binding.patterns.match_relations import Lookup
+from funke.engine.sql.binding.patterns.match_relations import Definition, Lookup
 from funke.engine.sql.binding.relations import BoundAggregate
 from funke.engine.sql.functions.aggregates.catalog import create_kernel
 from funke.engine.sql.functions.aggregates.segments import Segments
 from funke.engine.sql.functions.values import from_values
+from funke.engine.sql.operators.match_programs import MatchPrograms
 from funke.engine.sql.operators.windows.over.framed_rows import framed_rows
-from funke.engine.types.logical import to_column_type
+from funke.engine.types.logical import DataType, to_column_type
 
 __all__ = ["LookedUp", "MatchLookups", "OfRows", "Row", "alone"]
 
@@ -49,6 +50,12 @@ class MatchLookups:
     def results(self) -> int:
         """The number of results that are kept with a partial match."""
         return len(self._kept)
+
+    def programs(self, conditions: Sequence[Condition], types: Sequence[DataType]) -> MatchPrograms | None:
+        """Conditions over columns of some types for the compiled loop; None if there is one that it does not know."""
+        programs = MatchPrograms(types, self._head)
+        definitions = [each.definition if isinstance(each, OfRows) else None for each in conditions]
+        return programs if all(map(programs.add_condition, definitions)) else None
 
     def of(self, lookup: Lookup) -> LookedUp:
         """Looks up a value."""
@@ -162,15 +169,16 @@ class OfRows(Condition):
 
     is_iterative = True
 
-    def __init__(self, stage: int, lookups: Sequence[LookedUp], condition: BoundExpression) -> None:
-        self._stage = stage
+    def __init__(self, definition: Definition, lookups: Sequence[LookedUp]) -> None:
+        self.definition = definition
+        self.stage = definition.stage
         self._lookups = lookups
-        self._value = _value_of(condition)
-        self.at_start: OfColumns = OfColumns("", condition)
+        self._value = _value_of(definition.condition)
+        self.at_start: OfColumns = OfColumns("", definition.condition)
 
     def holds(self, event: Any, match: MatchSoFar) -> bool:
         assert isinstance(match, MatchContext)
-        run, own = match.run, (self._stage, event)
+        run, own = match.run, (self.stage, event)
         return self._value([get(run, own) for get in self._lookups]) is True
 
 

@@ -53,12 +53,12 @@ def read_definition(text: str, rows: StreamRows) -> Definition:
         raise MalformedPatternError(f"the definition of {name!r} needs a pattern, or null to end it")
     if pattern is None:
         return Definition(name, version, from_ms, None)
-    made = json.dumps(pattern)
+    text_form = json.dumps(pattern)
     try:
-        PatternVersion(name, version, made, rows, None)
+        PatternVersion(name, version, text_form, rows, None)
     except FunkeError as error:
         raise MalformedPatternError(f"version {version} of pattern {name!r}: {error}") from error
-    return Definition(name, version, from_ms, made)
+    return Definition(name, version, from_ms, text_form)
 
 
 class PatternVersion:
@@ -77,7 +77,7 @@ class PatternVersion:
             for index, each in enumerate(automaton.conditions)
             if isinstance(each, OfColumns)
         ]
-        self.known = sum(bit for bit, _ in self.bits)
+        self.known_bits = sum(bit for bit, _ in self.bits)
 
     def bits_of(self, data: pa.RecordBatch) -> list[int]:
         """For each row the conditions that hold of it."""
@@ -117,12 +117,12 @@ class PatternVersions:
 
     def at(self, time_ms: int) -> dict[str, tuple[int, str]]:
         """What is in force for events of a time: version and JSON of each pattern."""
-        found = {}
+        in_force = {}
         for name, entries in self._entries.items():
             begun = [each for each in entries if each[0] <= time_ms]
             if begun and begun[-1][2] is not None:
-                found[name] = begun[-1][1], begun[-1][2]
-        return found
+                in_force[name] = begun[-1][1], begun[-1][2]
+        return in_force
 
     def forget_before(self, time_ms: int) -> Iterator[str]:
         """Drops versions that later ones have replaced by a time; the names of the patterns that had some."""

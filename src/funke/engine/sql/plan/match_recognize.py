@@ -16,7 +16,7 @@ from funke.engine.sql.plan.changelogs.upsert_keys import NO_KEYS, UpsertKeys
 from funke.engine.sql.plan.explain_text import ExplainStyle, call_text, expression_text, field_names, order_text
 from funke.engine.sql.plan.node import Distribution, Hash, Moves, PlanNode, Pruned
 from funke.engine.sql.plan.pruned_columns import moved_aggregate, used_by
-from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, WatermarkStep
+from funke.engine.sql.plan.watermarks import EVERY_WATERMARK, FOR_LATE_ROWS, WatermarkStep
 
 if TYPE_CHECKING:
     from funke.engine.operators.operator import Operator, TaskInfo
@@ -111,8 +111,12 @@ class MatchRecognize(Matches, PlanNode):
         )
 
     def watermark_step(self, consumer_step: WatermarkStep | None) -> WatermarkStep | None:
-        # Runs are over by every watermark, which a match may wait for.
-        return EVERY_WATERMARK if self.time.is_event_time else consumer_step
+        if not self.time.is_event_time:
+            return consumer_step
+        # With WITHIN runs are over by every watermark, which a match may wait for. A match that has waited for an
+        # earlier one is as late as the watermark says.
+        sees_all = self.pattern.within_ms is not None or consumer_step is not None
+        return EVERY_WATERMARK if sees_all else FOR_LATE_ROWS
 
     # Texts
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import gc
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from funke.engine.types import Row, RowKind, RowTypeInfo, TupleTypeInfo, Types
@@ -12,6 +14,8 @@ from funke.engine.types.information.arrow_types import field_names, from_arrow
 from funke.engine.types.information.arrow_values import from_arrow_value
 
 __all__ = ["ArrowRows", "row_type_of", "rows_from_columns", "to_python"]
+
+_FIRST_DATETIME, _LAST_DATETIME = (np.datetime64(each) for each in (datetime.datetime.min, datetime.datetime.max))
 
 
 def row_type_of(schema: Any) -> RowTypeInfo:
@@ -51,6 +55,11 @@ def to_python(column: Any) -> Any:
     if column.null_count == 0 and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         # By way of numpy: 15 instead of 60 ns for each.
         return column.to_numpy(zero_copy_only=False).tolist()
+    if column.null_count == 0 and pa.types.is_timestamp(column.type) and column.type.tz is None and len(column):
+        # 80 instead of 1090 ns for each.
+        micros = column.to_numpy(zero_copy_only=False).astype("M8[us]")
+        if micros.min() >= _FIRST_DATETIME and micros.max() <= _LAST_DATETIME:
+            return micros.astype(object).tolist()
     return column.to_pylist()
 
 

@@ -17,10 +17,12 @@ from funke.engine.types.logical import BigIntType
 if TYPE_CHECKING:
     from funke.engine.types.logical import SqlValue
 
-__all__ = ["COUNT"]
+__all__ = ["COUNT", "CountBody"]
 
 
-class _CountBody(AggregateBody):
+class CountBody(AggregateBody):
+    """How many rows have a value."""
+
     is_flat = True
 
     def create(self) -> list[int]:
@@ -64,7 +66,7 @@ COUNT = AggregateFunction(
     ("count",),
     " | any",
     always(BigIntType(False)),
-    lambda call: _CountBody(),
+    lambda call: CountBody(),
     lambda call: _CountKernel(),
     has_value_when_empty=True,
     purpose="How many rows have a value; COUNT(*): how many rows there are.",

@@ -33,20 +33,20 @@ if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
     from funke.engine.types.logical import SqlValue
 
-__all__ = ["MAX", "MIN"]
+__all__ = ["MAX", "MIN", "ExtremeBody"]
 
 # So many values are searched sooner than they are kept in order.
 _FEW_VALUES = 32
 _NAN = float("nan")
 
 
-class _ExtremeBody(AggregateBody):
+class ExtremeBody(AggregateBody):
     """The least or greatest value; of values that are neither less nor greater (NaN) the first one."""
 
     is_flat = True
 
     def __init__(self, is_max: bool) -> None:
-        self._is_max = is_max
+        self.is_max = is_max
 
     def create(self) -> list[SqlValue]:
         return [None]
@@ -56,7 +56,7 @@ class _ExtremeBody(AggregateBody):
         if value is None:
             return
         extreme = accumulator[0]
-        if extreme is None or (value > extreme if self._is_max else value < extreme):
+        if extreme is None or (value > extreme if self.is_max else value < extreme):
             accumulator[0] = value
 
     def retract(self, accumulator: list[SqlValue], *arguments: SqlValue) -> None:
@@ -312,7 +312,7 @@ def _kernel(call: AggregateCall, is_max: bool) -> AggregateKernel | None:
 
 
 def _body(call: AggregateCall, is_max: bool) -> AggregateBody:
-    return _CountedExtremeBody(is_max) if call.has_retractions else _ExtremeBody(is_max)
+    return _CountedExtremeBody(is_max) if call.has_retractions else ExtremeBody(is_max)
 
 
 _FORMS = "number/text/boolean/datetime/interval"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from funke.engine.types.columns.arrays import Array
     from funke.engine.types.logical import SqlValue
 
-__all__ = ["AVG", "SUM", "SUM0"]
+__all__ = ["AVG", "SUM", "SUM0", "SumBody"]
 
 _NUMPY = dict(zip(INTEGRAL, (np.int8, np.int16, np.int32, np.int64))) | {FloatType: np.float32, DoubleType: np.float64}
 
@@ -60,7 +60,7 @@ def _addition(data_type: DataType) -> Callable[[SqlValue, SqlValue], SqlValue]:
     return EXACT.add if isinstance(data_type, DecimalType) else lambda left, right: left + right
 
 
-class _SumBody(AggregateBody):
+class SumBody(AggregateBody):
     """A sum and the number of addends; without addends it is NULL, or 0 for SUM0."""
 
     is_flat = True
@@ -71,8 +71,8 @@ class _SumBody(AggregateBody):
         self._result = call.result
         self._add = _addition(self._sum)
         self._zero: SqlValue = Decimal(0) if isinstance(self._sum, DecimalType) else _zero_of(self._sum)
-        self._is_average = is_average
-        self._is_zero_when_empty = is_zero_when_empty
+        self.is_average = is_average
+        self.is_zero_when_empty = is_zero_when_empty
 
     def create(self) -> list[Any]:
         return [self._zero, 0]
@@ -96,11 +96,11 @@ class _SumBody(AggregateBody):
 
     def value(self, accumulator: list[Any]) -> SqlValue:
         total, count = accumulator
-        if count == 0 and not self._is_zero_when_empty:
+        if count == 0 and not self.is_zero_when_empty:
             return None
         if count == 0:
             total = abs(self._zero)
-        if not self._is_average:
+        if not self.is_average:
             return fitted(total, self._result) if isinstance(self._result, DecimalType) else total
         return _quotient(total, count, self._result)
 
@@ -206,13 +206,13 @@ def _number(rule: Callable[[DataType], DataType]) -> Callable[[Sequence[Argument
 
 
 SUM = AggregateFunction(
-    ("sum",), "number", _number(sum_type), _SumBody, _SumKernel, purpose="The sum; the type stays that of the numbers."
+    ("sum",), "number", _number(sum_type), SumBody, _SumKernel, purpose="The sum; the type stays that of the numbers."
 )
 SUM0 = AggregateFunction(
     ("sum0", "$sum0"),
     "number",
     lambda arguments: with_nullable(sum_type(arguments[0].type), False),
-    lambda call: _SumBody(call, is_zero_when_empty=True),
+    lambda call: SumBody(call, is_zero_when_empty=True),
     lambda call: _SumKernel(call, is_zero_when_empty=True),
     has_value_when_empty=True,
     purpose="The sum, 0 if there is nothing.",
@@ -221,7 +221,7 @@ AVG = AggregateFunction(
     ("avg",),
     "number",
     _number(average_type),
-    lambda call: _SumBody(call, is_average=True),
+    lambda call: SumBody(call, is_average=True),
     lambda call: _SumKernel(call, is_average=True),
     purpose="The average; that of integers is an integer.",
 )
