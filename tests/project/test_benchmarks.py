@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -38,6 +39,18 @@ def test_every_figure_names_a_dated_run_and_a_section(page: ModuleType) -> None:
     assert {row["section"] for row in data.measures} <= set(page.SECTIONS)
     measures = [row["measure"] for row in data.measures]
     assert len(measures) == len(set(measures))
+
+
+def test_what_settings_trade_for_each_other_is_measured(page: ModuleType) -> None:
+    tables = json.loads(page.TRADE_OFFS.read_text("utf-8"))
+    assert tables.keys() == page.TRADE_OFF_TABLES.keys()
+    assert all(len(row) == len(table["columns"]) for table in tables.values() for row in table["rows"])
+    assert [row[0] for row in tables["intervals"]["rows"]] == ["0.1 s", "1 s", "10 s"]
+    assert tables["intervals"]["columns"][2:] == [
+        "records repeated after a kill",
+        "caught up at 50 %, s",
+        "caught up at 80 %, s",
+    ]
 
 
 def test_a_new_run_replaces_its_rows_alone(page: ModuleType, tmp_path: Path) -> None:
