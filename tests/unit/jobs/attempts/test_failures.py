@@ -52,7 +52,7 @@ def test_operator_line_and_the_users_own_frames() -> None:
 
 def test_frames_of_the_engine_are_left_out() -> None:
     failure = to_failure(failing(through_the_engine=True))
-    assert "/funke/" not in failure.traceback_text
+    assert "/src/funke/" not in failure.traceback_text
 
 
 def test_an_error_of_funke_says_all_there_is_to_say() -> None:
