@@ -75,10 +75,10 @@ TRADE_OFF_TABLES = {
         "How often to take checkpoints",
         "Count per key over a million keys, two slots; a slot is killed three times, at any time between two\n"
         "checkpoints. Then lines of files that a writer adds at 50 and at 80 % of what the job can read: from the\n"
-        "kill until records are as young as before.\n\n"
-        "Start with a second. An interval of 0.1 s costs throughput, and repeats as much under full load: a\n"
-        "checkpoint takes longer than the interval then, since the process that writes it gives way to the others.\n"
-        "After ten seconds there is more to catch up with; the less of the capacity is in use, the sooner it is done.",
+        "kill until records are as young as before. The writer takes part of the two cores, so that 80 % is more than\n"
+        "what the job can read beside it: without room to spare it never catches up.\n\n"
+        "Start with a second. An interval of 0.1 s costs a little throughput and repeats hardly less under full load,\n"
+        "where a checkpoint takes about a second; after ten seconds there is much more to repeat.",
     ),
     "buffer-timeouts": (
         "How long records wait for others",

@@ -593,7 +593,7 @@ def measures(bench: Bench) -> dict[str, Callable[[], Ratio]]:
             "incremental checkpoint, 1 % of 1 M keys touched / full",
             bench.state_metrics("million", "rocksdb")["increment"],
             0.05,
-            "bytes, rocksdb",
+            "bytes, rocksdb; median of five, from the fifth checkpoint on",
         ),
         "restore": lambda: under(
             "start from a savepoint of 1 M keys in one slot, to the end of the first epoch (s)",
