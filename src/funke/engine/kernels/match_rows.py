@@ -14,6 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from funke.engine.kernels.aggregate_rows import (
+    AVERAGE,
+    AVERAGE_OF_FLOATS,
+    COUNT,
+    GREATEST,
+    LEAST,
+    LEAST_FLOAT,
+    SUM,
+    SUM_OF_FLOATS,
+)
 from funke.engine.kernels.kernel import Float64s, Int64s, UInt8s, bytes_at, doubles_at, kernel, part, words_at
 
 __all__ = [
@@ -50,9 +60,10 @@ __all__ = [
 # A link: state, stage, row, time, number of the row, the link before it (-1: none), and the first one (-1: itself).
 LINK_WIDTH = 7
 _STATE, _STAGE, _ROW, _TIME, _NUMBER, _BEFORE, _FIRST = range(LINK_WIDTH)
-# Indexes of `rules`. The kind of skip: its place in SkipKind.
+# Indexes of `rules`. The kind of skip: its index in SkipKind.
 _START, _CONDITIONS, _START_SHIFT, _ITERATIVE, _WITHIN, _SKIP, _SKIP_STAGE, _MISS_FAILS, _AGGREGATES, _END = range(10)
 RULES = 10
+_TO_NEXT, _PAST_LAST, _TO_FIRST = 1, 2, 3
 # Indexes of `counters`. Behind them for each condition how often it was looked at, then how often it was false.
 LINKS, KEPT, MATCHES, _RUNS, _WAITS, _BASE = range(6)
 CHECKS = 6
@@ -64,7 +75,6 @@ LAST_ROW, FIRST_ROW, OF_ROWS = range(3)
 # An aggregate: its operation, as in `aggregate_rows`, its column (-1: none), the stages as bits, the bits of the sum
 # and of the result.
 AGGREGATE_WIDTH = 5
-_COUNT, _SUM, _SUM_OF_FLOATS, _AVERAGE, _AVERAGE_OF_FLOATS, _LEAST, _GREATEST, _LEAST_FLOAT, _GREATEST_FLOAT = range(9)
 # An instruction: what is done, and two numbers. COMPARE: which comparison, whether of floats. ADD, SUBTRACT, MULTIPLY:
 # the bits of the result, 0 for floats. ALL_OF, ANY_OF: of how many values.
 INSTRUCTION_WIDTH = 3
@@ -94,7 +104,7 @@ def _is_there(columns: Any, column: Any, row: Any) -> Any:
 @part
 def _begin(aggregates: Any, at: Any, words: Any, reals: Any, target: Any) -> Any:
     words[target] = words[target + 1] = 0
-    if aggregates[at] in (2, 4):
+    if aggregates[at] in (SUM_OF_FLOATS, AVERAGE_OF_FLOATS):
         # What changes no float when it is added.
         reals[target] = -0.0
 
@@ -105,20 +115,20 @@ def _take(aggregates: Any, at: Any, columns: Any, words: Any, reals: Any, target
     operation, column = aggregates[at], aggregates[at + 1]
     if not _is_in(aggregates[at + 2], stage) or (column >= 0 and not _is_there(columns, column, row)):
         return
-    if operation == 0:
+    if operation == COUNT:
         words[target] += 1
         return
-    if operation in (1, 3):
+    if operation in (SUM, AVERAGE):
         words[target] = _wrapped(words[target] + words_at(columns[2 * column])[row], aggregates[at + 3])
-    elif operation in (2, 4):
+    elif operation in (SUM_OF_FLOATS, AVERAGE_OF_FLOATS):
         reals[target] += doubles_at(columns[2 * column])[row]
-    elif operation in (5, 6):
+    elif operation in (LEAST, GREATEST):
         value, extreme = words_at(columns[2 * column])[row], words[target]
-        if words[target + 1] == 0 or (value < extreme if operation == 5 else value > extreme):
+        if words[target + 1] == 0 or (value < extreme if operation == LEAST else value > extreme):
             words[target] = value
     else:
         number, best = doubles_at(columns[2 * column])[row], reals[target]
-        if words[target + 1] == 0 or (number < best if operation == 7 else number > best):
+        if words[target + 1] == 0 or (number < best if operation == LEAST_FLOAT else number > best):
             reals[target] = number
     words[target + 1] += 1
 
@@ -151,16 +161,16 @@ def _accumulate(
 def _show(
     aggregates: Any, at: Any, words: Any, reals: Any, source: Any, results: Any, result_reals: Any, to: Any
 ) -> Any:
-    """Puts the result of an accumulator at a place; returns whether it is NULL."""
+    """Writes the result of an accumulator; returns whether it is NULL."""
     operation, count = aggregates[at], words[source + 1]
-    if operation == 0:
+    if operation == COUNT:
         results[to] = words[source]
         return False
     if count == 0:
         return True
-    if operation == 4:
+    if operation == AVERAGE_OF_FLOATS:
         result_reals[to] = np.true_divide(reals[source], count)
-    elif operation == 3:
+    elif operation == AVERAGE:
         total = words[source]
         # NumPy's division does not raise. Towards zero, as in Java.
         quotient = np.floor_divide(total, count)
@@ -176,14 +186,19 @@ def _show(
 
 
 @part
+def _start_of(links: Any, run: Any) -> Any:
+    first = links[run * LINK_WIDTH + _FIRST]
+    return run if first < 0 else first
+
+
+@part
 def _row_of(lookups: Any, at: Any, links: Any, run: Any, own_stage: Any, own_row: Any) -> Any:
     """The row that a lookup finds in a partial match and a row behind it (-1: none); -1 if there is no such row."""
     stages, left = lookups[at + 1], lookups[at + 3]
     is_own = own_row >= 0 and _is_in(stages, own_stage)
-    if lookups[at] == 1:
+    if lookups[at] == FIRST_ROW:
         if run >= 0 and left == 0:
-            first = links[run * LINK_WIDTH + _FIRST]
-            first = run if first < 0 else first
+            first = _start_of(links, run)
             if _is_in(stages, links[first * LINK_WIDTH + _STAGE]):
                 return links[first * LINK_WIDTH + _ROW]
         # Counted from the last one.
@@ -227,8 +242,8 @@ def _look_up(
     result_reals: Any,
     to: Any,
 ) -> Any:
-    """Puts what a lookup gives at a place; returns whether it is NULL. `free` is a link for accumulators."""
-    if lookups[at] == 2:
+    """Writes the result of a lookup; returns whether it is NULL. `free` is a link for accumulators."""
+    if lookups[at] == OF_ROWS:
         aggregate = lookups[at + 4]
         each = aggregate * AGGREGATE_WIDTH
         source = 2 * (run * count + aggregate)
@@ -269,9 +284,9 @@ def _compare(comparison: Any, left: Any, right: Any) -> Any:
 
 @part
 def _calculate(operation: Any, left: Any, right: Any) -> Any:
-    if operation == 4:
+    if operation == ADD:
         return left + right
-    return left - right if operation == 5 else left * right
+    return left - right if operation == SUBTRACT else left * right
 
 
 @part
@@ -299,7 +314,7 @@ def _holds(  # noqa: PLR0912 - a case for each instruction
     for instruction in range(begin, end):
         at = instruction * INSTRUCTION_WIDTH
         operation, first, second = code[at], code[at + 1], code[at + 2]
-        if operation == 0:
+        if operation == LOOK_UP:
             top += 1
             is_null = _look_up(
                 lookups,
@@ -319,13 +334,13 @@ def _holds(  # noqa: PLR0912 - a case for each instruction
                 top,
             )
             nulls[top] = 1 if is_null else 0
-        elif operation == 1:
+        elif operation == CONSTANT:
             top += 1
             stack[top], nulls[top] = first, 0
-        elif operation == 2:
+        elif operation == NULL:
             top += 1
             nulls[top] = 1
-        elif operation == 3:
+        elif operation == COMPARE:
             top -= 1
             nulls[top] |= nulls[top + 1]
             if nulls[top] == 0:
@@ -334,7 +349,7 @@ def _holds(  # noqa: PLR0912 - a case for each instruction
                 else:
                     is_true = _compare(first, stack[top], stack[top + 1])
                 stack[top] = 1 if is_true else 0
-        elif operation in (4, 5, 6):
+        elif operation in (ADD, SUBTRACT, MULTIPLY):
             top -= 1
             nulls[top] |= nulls[top + 1]
             if nulls[top] == 0:
@@ -342,9 +357,9 @@ def _holds(  # noqa: PLR0912 - a case for each instruction
                     stack_reals[top] = _calculate(operation, stack_reals[top], stack_reals[top + 1])
                 else:
                     stack[top] = _wrapped(_calculate(operation, stack[top], stack[top + 1]), first)
-        elif operation in (7, 8):
+        elif operation in (ALL_OF, ANY_OF):
             # Of what decides (FALSE for AND, TRUE for OR) one is enough; else one NULL makes it NULL.
-            decisive = 0 if operation == 7 else 1
+            decisive = 0 if operation == ALL_OF else 1
             top -= first - 1
             is_decided = has_null = False
             for each in range(top, top + first):
@@ -354,9 +369,9 @@ def _holds(  # noqa: PLR0912 - a case for each instruction
                     is_decided = True
             stack[top] = decisive if is_decided else 1 - decisive
             nulls[top] = 1 if has_null and not is_decided else 0
-        elif operation == 9:
+        elif operation == NOT:
             stack[top] = 1 - stack[top]
-        elif operation == 10:
+        elif operation == IS_NULL:
             stack[top] = 1 if nulls[top] == first else 0
             nulls[top] = 0
         else:
@@ -365,12 +380,6 @@ def _holds(  # noqa: PLR0912 - a case for each instruction
 
 
 # Partial matches and matches of the key at hand
-
-
-@part
-def _start_of(links: Any, run: Any) -> Any:
-    first = links[run * LINK_WIDTH + _FIRST]
-    return run if first < 0 else first
 
 
 @part
@@ -411,12 +420,12 @@ def _offer(links: Any, waits: Any, counters: Any, match: Any) -> Any:
 def _skipped_until(rules: Any, links: Any, match: Any) -> Any:
     """Partial matches whose first row is before this one are skipped; -1: none, -2: it fails."""
     kind, number = rules[_SKIP], -1
-    if kind == 1:
+    if kind == _TO_NEXT:
         return _rank(links, match) + 1
-    if kind == 2:
+    if kind == _PAST_LAST:
         return links[match * LINK_WIDTH + _NUMBER] + 1
     each = match
-    while each >= 0 and (number < 0 or kind == 3):
+    while each >= 0 and (number < 0 or kind == _TO_FIRST):
         if links[each * LINK_WIDTH + _STAGE] == rules[_SKIP_STAGE]:
             number = links[each * LINK_WIDTH + _NUMBER]
         each = links[each * LINK_WIDTH + _BEFORE]
@@ -649,7 +658,7 @@ def look_up_rows(
         at = lookup * LOOKUP_WIDTH
         for index in range(match_count):
             to = lookup * match_count + index
-            if lookups[at] == 2:
+            if lookups[at] == OF_ROWS:
                 source = 2 * (matches[index] * aggregate_count + lookups[at + 4])
                 each = lookups[at + 4] * AGGREGATE_WIDTH
                 is_null = _show(aggregates, each, words, reals, source, results, result_reals, to)

@@ -45,7 +45,8 @@ class BodyKernel(AggregateKernel):
         return left
 
     def values(self, fields: Fields) -> pa.Array:
-        return from_values(list(map(self._body.value, fields[0])), self._call.result)
+        value, restored = self._body.value, self._body.restored
+        return from_values([value(restored(each)) for each in fields[0]], self._call.result)
 
     def _results(self, before: Fields, rows: AggregateRows, result_of: Callable[[Any], Any]) -> Iterator[Any]:
         accumulate, retract, accumulators = self._body.accumulate, self._body.retract, before[0]

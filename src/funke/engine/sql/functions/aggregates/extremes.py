@@ -117,7 +117,7 @@ class _CountedExtremeBody(AggregateBody):
             self._add(accumulator, value, count)
 
     def value(self, accumulator: _Counts) -> SqlValue:
-        if type(accumulator) is not _Counts or len(accumulator) < _FEW_VALUES or _NAN in accumulator:
+        if len(accumulator) < _FEW_VALUES or _NAN in accumulator:
             present = (value for value, count in accumulator.items() if count > 0)
             return max(present, default=None) if self._is_max else min(present, default=None)
         if accumulator.ordered is None:
